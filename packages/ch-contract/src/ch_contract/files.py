@@ -1,0 +1,188 @@
+"""Files at rest: whole or not at all, private, and one writer at a time.
+
+A write goes to a temporary file in the same folder, is synced, renamed over the old one, and the
+folder is synced: a reader sees the old bytes or the new ones, also after a crash. A lock is
+`flock` on a file that stays: removing it would split the waiters. It is waited for within a
+bound and never stolen; the kernel frees it when its holder dies. No link is followed at the last
+step of any path that is opened for writing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+
+from .problems import Problem, refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOCK_SECONDS = 15.0
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PRIVATE = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def private_folder(path: str) -> str:
+    """Make `path`, and what is missing above it, with mode 0700; gives `path` back.
+
+    Raises Problem("system") when it cannot be made.
+    """
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise refusal(error, "make the folder", path) from None
+    return path
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte of `data`; a short write is continued."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def sync_folder(path: str) -> None:
+    """Make renames and new names in the folder `path` durable."""
+    fd = os.open(path, _DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
+    """Replace the file `path` by `data`, durably, or leave it as it is.
+
+    Raises Problem("system") on any failure; no temporary file is left behind.
+    """
+    folder = os.path.dirname(path)
+    temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PRIVATE, mode)
+        try:
+            try:
+                write_all(fd, data)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.rename(temporary, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+        sync_folder(folder)
+    except OSError as error:
+        raise refusal(error, "write", path) from None
+
+
+def create_exclusive(path: str, mode: int = 0o600) -> int:
+    """Create the file `path`, which must not exist, and give its descriptor for writing.
+
+    Raises FileExistsError when it exists, Problem("system") on any other failure.
+    """
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PRIVATE, mode)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise refusal(error, "create", path) from None
+
+
+def append(path: str, data: bytes, at: int | None = None) -> int:
+    """Append `data` to `path` in one durable step; gives the file's new size.
+
+    The caller holds the lock of the file. With `at`, whatever stands behind that offset (half a
+    line left by a crash) is cut off first. A failed append leaves the file as long as it was.
+    Raises Problem("system") on any failure.
+    """
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | _PRIVATE, 0o600)
+        try:
+            size = os.fstat(fd).st_size
+            if at is not None and at < size:
+                os.ftruncate(fd, at)
+                size = at
+            os.lseek(fd, size, os.SEEK_SET)
+            try:
+                write_all(fd, data)
+                os.fsync(fd)
+            except BaseException:
+                os.ftruncate(fd, size)
+                raise
+            if size == 0:
+                sync_folder(os.path.dirname(path))
+            return size + len(data)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise refusal(error, "append to", path) from None
+
+
+def remove(path: str) -> None:
+    """Remove the file `path` if it is there, durably. Raises Problem("system")."""
+    try:
+        os.unlink(path)
+        sync_folder(os.path.dirname(path))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise refusal(error, "remove", path) from None
+
+
+def read(path: str, limit: int | None = None) -> bytes | None:
+    """The bytes of `path` (at most `limit`); None when there is no such file.
+
+    Raises Problem("system") when it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return file.read() if limit is None else file.read(limit)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise refusal(error, "read", path) from None
+
+
+@contextlib.contextmanager
+def lock(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Hold the lock file `path` while the block runs.
+
+    Raises Problem("busy") when it could not be had within `seconds`, Problem("system") when the
+    lock file cannot be opened.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | _PRIVATE, 0o600)
+    except OSError as error:
+        raise refusal(error, "open the lock", path) from None
+    try:
+        _take(fd, path, seconds)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _take(fd: int, path: str, seconds: float) -> None:
+    """Wait for the lock on `fd`. flock has no timeout, so it is asked for again and again."""
+    deadline = time.monotonic() + seconds
+    pause = 0.001
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Problem(
+                    "busy",
+                    f"the lock {path} was not free within {seconds:g} s",
+                    "another clip-harness process holds it; wait for it or end it, then try again",
+                ) from None
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, 0.05)
+        except OSError as error:
+            raise refusal(error, "lock", path) from None
+        else:
+            return

@@ -1,0 +1,332 @@
+"""The messages as types, for the type checker alone; `/schemas` is the authority.
+
+A test compares the keys of every class with the schema.
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+
+class PayloadMetadata(TypedDict):
+    """Metadata. The header's keys; null means the key was absent."""
+
+    session: str | None
+    action: str
+    label: str | None
+    cwd: str | None
+    timeout: int | None
+    attend: bool
+    writes: list[str] | None
+    goal: str | None
+    expect_revision: int | None
+    action_id: str | None
+
+
+class PayloadChangeFile(TypedDict):
+    """file change. One file change as the text proposes it."""
+
+    path: str
+    kind: str
+    op: str
+    content: str | None
+
+
+class PayloadChangePatch(TypedDict):
+    """patch change. One patch change as the text proposes it."""
+
+    path: str
+    kind: str
+    op: str
+    diff: str
+
+
+class PayloadChangeEdit(TypedDict):
+    """edit change. One edit change as the text proposes it."""
+
+    path: str
+    kind: str
+    op: str
+    old_string: str
+    new_string: str
+    replace_all: bool
+
+
+class PayloadControl(TypedDict):
+    """Control. A control trigger; null when the text is none."""
+
+    action: str
+    session: str | None
+
+
+class Payload(TypedDict):
+    """Payload. What a copied text asks for."""
+
+    kind: str
+    form: str | None
+    metadata: PayloadMetadata
+    command: str | None
+    body: str | None
+    changes: list[PayloadChangeFile | PayloadChangePatch | PayloadChangeEdit]
+    control: PayloadControl | None
+    repairs: list[str]
+    notes: list[str]
+
+
+class VerdictSettingsUntrusted(TypedDict):
+    """Untrusted file. One settings file."""
+
+    path: str
+    ignored: list[str]
+
+
+class VerdictSettings(TypedDict):
+    """Settings. Which settings the verdict rests on."""
+
+    digest: str
+    untrusted: list[VerdictSettingsUntrusted]
+
+
+class VerdictPartMatch(TypedDict):
+    """Match. One rule and the text that met it."""
+
+    rule: str
+    text: str
+    span: list[int]
+
+
+class VerdictPart(TypedDict):
+    """Part. The verdict of one command or change."""
+
+    kind: str
+    subject: str
+    decision: str
+    reviewable: bool
+    rule: str | None
+    reason: str | None
+    note: str | None
+    source: str
+    matches: list[VerdictPartMatch]
+
+
+class Verdict(TypedDict):
+    """Verdict. Whether the payload may run."""
+
+    decision: str
+    dialect: str
+    settings: VerdictSettings
+    parts: list[VerdictPart]
+
+
+class CandidateEntry(TypedDict):
+    """Entry. One changed file."""
+
+    path: str
+    declared_op: str
+    actual_op: str
+    mismatch: bool
+    base_sha256: str | None
+    candidate_sha256: str | None
+    lines_added: int
+    lines_removed: int
+    diff_path: str | None
+
+
+class Candidate(TypedDict):
+    """Candidate. A change or a command that waits for, or had, a decision."""
+
+    candidate_id: str
+    kind: str
+    status: str
+    dir: str
+    entries: list[CandidateEntry]
+    command: str | None
+    reason: str | None
+    writes: list[str] | None
+    protected: list[str]
+    settings_digest: str
+
+
+class Decision(TypedDict):
+    """Decision. One recorded decision of a person."""
+
+    candidate_id: str
+    decision: str
+    reason: str | None
+    accepted_files: list[str] | None
+    subject_sha256: str
+    by: str
+    at: str
+
+
+class AppliedEntry(TypedDict):
+    """Entry. One file."""
+
+    path: str
+    outcome: str
+    sha256: str | None
+
+
+class Applied(TypedDict):
+    """Applied. What became of the accepted changes."""
+
+    entries: list[AppliedEntry]
+    rolled_back: bool
+
+
+class Result(TypedDict):
+    """Result. What happened when the command ran."""
+
+    exit_code: int | None
+    exit_desc: str
+    signal: str | None
+    duration_ms: int
+    timed_out: bool
+    cancelled: bool
+    output_path: str | None
+    output_bytes: int
+    output_chars: int
+    output_sha256: str | None
+    shell: str | None
+    backend: str
+    sandbox: str
+    approval: str | None
+    restored: list[str]
+    unenforced: list[list[str]]
+    processes_ended: int
+
+
+class StandingGoal(TypedDict):
+    """Goal. The bound goal; null when none is set."""
+
+    goal_uid: str
+    text: str
+    status: str
+    revision: int
+
+
+class StandingTask(TypedDict):
+    """Task. One task."""
+
+    title: str
+    status: str
+
+
+class Standing(TypedDict):
+    """Standing. Where the goal stands; the footer is made of it."""
+
+    goal: StandingGoal | None
+    tasks: list[StandingTask]
+
+
+class Notices(TypedDict):
+    """Notices. Lines the result carries above its footer; null means none."""
+
+    manifest: str | None
+    context: str | None
+    pending: str | None
+    update: str | None
+    host: str | None
+
+
+class ProblemSection(TypedDict):
+    """Problem. Why a tool could not do its job."""
+
+    tool: str
+    kind: str
+    message: str
+    hint: str | None
+    line: int | None
+
+
+class Receipt(TypedDict):
+    """Receipt. Where the run stands in the ledger."""
+
+    seq: int
+    prev: str
+    sha256: str
+
+
+class RunCaptured(TypedDict):
+    """Captured. The text as it was captured."""
+
+    at: str
+    sha256: str
+    bytes: int
+
+
+class RunRewrite(TypedDict):
+    """Rewrite. One rewrite by a hook."""
+
+    hook: str
+    of: str
+    before_sha256: str
+    after: str
+
+
+class Run(TypedDict):
+    """Run document. The one document that travels through the pipe and grows."""
+
+    format: str
+    run_id: str
+    cwd: str
+    project: str | None
+    trigger: str
+    captured: RunCaptured
+    payload: Payload
+    verdict: NotRequired[Verdict]
+    candidates: NotRequired[list[Candidate]]
+    decisions: NotRequired[list[Decision]]
+    applied: NotRequired[Applied]
+    result: NotRequired[Result]
+    standing: NotRequired[Standing]
+    notices: NotRequired[Notices]
+    rewrites: NotRequired[list[RunRewrite]]
+    problem: NotRequired[ProblemSection]
+    receipt: NotRequired[Receipt]
+
+
+class RunRecord(TypedDict):
+    """Run record. `runs/<id>/run.json`: how a command was started, written before it starts."""
+
+    format: str
+    run_id: str
+    session: str | None
+    cwd: str
+    command_sha256: str
+    shell: str
+    dialect: str
+    backend: str
+    mode: str
+    sandbox: str
+    sandbox_digest: str | None
+    approval: str | None
+    writes: list[str] | None
+    timeout: int
+    pid: int
+    started: str
+    at: str
+
+
+class OpenRun(TypedDict):
+    """Open run. `open/<id>.json`: a run without an end yet."""
+
+    format: str
+    run_id: str
+    session: str | None
+    state: str
+    pid: int
+    started: str
+    at: str
+
+
+class Session(TypedDict):
+    """Session. `sessions/<id>.json`: the last run of a session. Files of version 0.3.0 read the same."""
+
+    run_id: str
+    binding_id: str
+    command: str
+    cwd: str
+    state: str
+    output_file: str | None
+    started_at: float

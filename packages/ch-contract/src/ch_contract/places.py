@@ -1,0 +1,95 @@
+"""Where things lie: the home, configuration and state folders, and the project.
+
+The user's settings alone name another state folder; a project's file has no say in it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .problems import Problem
+
+# Folders nobody means when they say "this project": a payload chooses its working folder, and
+# must not thereby choose what counts as inside (R071a).
+STATE = (".local", "state", "clip-harness")
+CONFIG = (".config", "clip-harness")
+
+
+def home() -> str:
+    """The user's home folder, absolute. Raises Problem("system") when there is none."""
+    path = os.path.expanduser("~")
+    if not os.path.isabs(path):
+        raise Problem("system", "there is no home folder", "set HOME to an absolute path")
+    return path
+
+
+def config_dir() -> str:
+    """The folder of the user's settings."""
+    return os.path.join(home(), *CONFIG)
+
+
+def user_settings() -> str:
+    """The user's settings file."""
+    return os.path.join(config_dir(), "settings.json")
+
+
+def project_settings(cwd: str, project: str | None) -> str | None:
+    """The project's settings file: that of `cwd` if there is one, else that of the project."""
+    for folder in (cwd, project):
+        if folder is not None:
+            path = os.path.join(folder, ".clip-harness", "settings.json")
+            if os.path.lexists(path) and path != user_settings():
+                return path
+    return None
+
+
+def default_state_dir() -> str:
+    """The state folder when no setting names another."""
+    return os.path.join(home(), *STATE)
+
+
+def state_dir() -> str:
+    """The state folder in force, absolute.
+
+    Reads one key of the user's settings. Raises Problem("settings") when that file cannot be
+    understood: state must not end up in a folder the user did not mean.
+    """
+    from .settings import read_file
+
+    path = user_settings()
+    values = read_file(path)
+    if values is None or "state_dir" not in values:
+        return default_state_dir()
+    return os.path.normpath(os.path.expanduser(str(values["state_dir"])))
+
+
+def run_dir(state: str, run_id: str) -> str:
+    """The folder of one run's payload, output and record."""
+    return os.path.join(state, "runs", run_id)
+
+
+def open_run(state: str, run_id: str) -> str:
+    """The file that says that a run has no end yet."""
+    return os.path.join(state, "open", f"{run_id}.json")
+
+
+def project_root(cwd: str) -> str | None:
+    """The root of the git work tree around `cwd`, else `cwd`; None where that is no project.
+
+    `/`, a top-level folder, the home folder and what lies above it are no project.
+    """
+    real = os.path.realpath(cwd)
+    root = real
+    folder = real
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            root = folder
+            break
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
+        folder = above
+    own = os.path.realpath(home())
+    if os.path.dirname(root) in ("/", root) or (own + "/").startswith(root + "/"):
+        return None
+    return root

@@ -1,0 +1,121 @@
+"""Problems and exit codes.
+
+Decides how a failure is named and which exit code it means. Leaves to the tools what fails.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .messages import ProblemSection, Run
+
+OK = 0
+NO = 1
+BLOCKED = 2
+PENDING = 3
+USAGE = 64
+DATA = 65
+BUG = 70
+SYSTEM = 74
+BUSY = 75
+INTERRUPTED = 130
+
+CODES = {
+    "usage": USAGE,
+    "document": DATA,
+    "malformed": DATA,
+    "ignored": DATA,
+    "settings": DATA,
+    "refused": NO,
+    "unsupported": NO,
+    "system": SYSTEM,
+    "busy": BUSY,
+    "bug": BUG,
+    "interrupted": INTERRUPTED,
+}
+
+
+class Problem(Exception):
+    """A failure that a person or a model can act on.
+
+    `kind` is one of `CODES`; `message` is one sentence that names the thing; `hint` says what to
+    do next; `line` is the line of the text it concerns, counted from 1.
+    """
+
+    __slots__ = ("hint", "kind", "line", "message")
+
+    def __init__(
+        self, kind: str, message: str, hint: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(message)
+        if kind not in CODES:
+            raise ValueError(f"unknown kind of problem: {kind}")
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+        self.line = line
+
+    @property
+    def code(self) -> int:
+        """The exit code of this kind."""
+        return CODES[self.kind]
+
+    def section(self, tool: str) -> ProblemSection:
+        """The `problem` section of a document, as `tool` adds it."""
+        return {
+            "tool": tool,
+            "kind": self.kind,
+            "message": self.message,
+            "hint": self.hint,
+            "line": self.line,
+        }
+
+
+def sentence(problem: ProblemSection) -> str:
+    """One line for a terminal: what, where, what to do."""
+    where = f" (line {problem['line']})" if problem["line"] else ""
+    hint = f" — {problem['hint']}" if problem["hint"] else ""
+    return " ".join(f"{problem['message']}{where}{hint}".split())
+
+
+def refusal(error: OSError, act: str, path: str) -> Problem:
+    """The problem that an operating-system error means; `act` is a verb: "write", "read"."""
+    import errno
+
+    hints = {
+        errno.ENOSPC: "free some space on that disk, then try again",
+        errno.EDQUOT: "the quota is used up; free some space, then try again",
+        errno.EROFS: "that disk is read-only; set state_dir in your settings to another folder",
+        errno.EACCES: "check who owns it and its mode",
+        errno.EPERM: "check who owns it and its mode",
+        errno.ENOENT: "check that the folder exists",
+    }
+    reason = error.strerror or type(error).__name__
+    return Problem("system", f"cannot {act} {path}: {reason}", hints.get(error.errno or 0))
+
+
+def answer(document: Run) -> int:
+    """The exit code that `--exit-code` gives: what the document says, as a number.
+
+    0 allowed or succeeded, 1 no, 3 waiting for a person; a problem has the code of its kind.
+    """
+    problem = document.get("problem")
+    if problem is not None:
+        return CODES[problem["kind"]]
+    if document["payload"]["kind"] == "ignored":
+        return DATA
+    verdict = document.get("verdict")
+    if verdict is not None and verdict["decision"] == "deny":
+        return NO
+    decisions = document.get("decisions") or []
+    if any(entry["decision"] in ("reject", "cancelled") for entry in decisions):
+        return NO
+    applied = document.get("applied")
+    if applied is not None and applied["rolled_back"]:
+        return NO
+    result = document.get("result")
+    if result is not None:
+        return OK if result["exit_code"] == 0 else NO
+    if verdict is not None and verdict["decision"] == "ask" and not decisions:
+        return PENDING
+    return OK

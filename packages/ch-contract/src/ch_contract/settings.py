@@ -1,0 +1,144 @@
+"""The settings in force: defaults, then the user's file, then the project's.
+
+Lists and hooks add up, the user's first; single values are overridden by the project. A project
+file is not the user: until it is trusted it may only tighten. Its deny list, protected paths and
+hard blocks count, a stricter mode counts, and whatever would loosen or run something is left out
+and named. Some keys count in the user's file alone.
+"""
+
+from __future__ import annotations
+
+from . import documents, files, places
+from .problems import Problem
+from .quiet_hashlib import hexdigest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DEFAULTS: dict[str, Any] = {
+    "timeout": 120,
+    "allowlist": [],
+    "denylist": [],
+    "protected_paths": [],
+    "hard_block_patterns": [],
+    "mutation_gate": "review",
+    "shell_sandbox": "optional",
+    "result_budget_chars": 100_000,
+    "color": "auto",
+    "hooks": {},
+    "tools": [],
+    "backend": "local",
+    "backends": {},
+    "clipboard": "auto",
+    "mode": "solo",
+    "rails": {},
+}
+# Without a default: absent means "not set".
+OPTIONAL = frozenset(
+    {"state_dir", "shell", "network", "unix_sockets", "tmp", "devices", "bwrap_path", "rules"}
+)
+KEYS = frozenset(DEFAULTS) | OPTIONAL
+
+USER_ONLY = frozenset(
+    {"state_dir", "shell", "backend", "backends", "clipboard", "network", "unix_sockets", "tmp",
+     "devices", "bwrap_path"}
+)  # fmt: skip
+TIGHTENING_LISTS = ("denylist", "protected_paths", "hard_block_patterns")
+STRICTER = {"mutation_gate": ("review", "deny"), "shell_sandbox": ("optional", "strict")}
+
+
+class Settings:
+    """Effective values, and what was left out of which file."""
+
+    __slots__ = ("digest", "untrusted", "values")
+
+    def __init__(self, values: dict[str, Any], untrusted: list[tuple[str, list[str]]]) -> None:
+        self.values = values
+        self.untrusted = untrusted
+        self.digest = hexdigest(documents.encode(dict(sorted(values.items()))))
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+    def get(self, key: str) -> Any:
+        """The value of `key`; None when it is not set and has no default."""
+        return self.values.get(key)
+
+
+def read_file(path: str) -> dict[str, Any] | None:
+    """The settings in one file, checked; None when there is no such file.
+
+    Raises Problem("settings") that names file and key.
+    """
+    data = files.read(path, documents.LIMIT_BYTES)
+    if data is None:
+        return None
+    hint = "correct the file; nothing runs until it can be read"
+    try:
+        values = documents.parse_json(data, path)
+        documents.check(values, "settings.schema.json", path, kind="settings")
+    except Problem as problem:
+        raise Problem("settings", problem.message, hint) from None
+    return values  # type: ignore[no-any-return]
+
+
+def unknown_keys(values: dict[str, Any]) -> list[str]:
+    """Keys that mean nothing to this version."""
+    return sorted(key for key in values if key not in KEYS and not key.startswith("$"))
+
+
+def merge(
+    user: dict[str, Any], project: dict[str, Any], *, trusted: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Effective values, and the project's keys that were left out.
+
+    Pure. `project` is {} when there is no project file.
+    """
+    values = dict(DEFAULTS)
+    for key, value in user.items():
+        if key in KEYS:
+            values[key] = value
+    ignored = []
+    for key, value in project.items():
+        if key not in KEYS:
+            continue
+        if key in TIGHTENING_LISTS:
+            values[key] = [*values[key], *value]
+        elif key in USER_ONLY:
+            ignored.append(key)
+        elif key in STRICTER:
+            order = STRICTER[key]
+            # the stricter of the two, trusted or not: a project never loosens these (R241)
+            if order.index(value) > order.index(values[key]):
+                values[key] = value
+            elif value != values[key]:
+                ignored.append(key)
+        elif not trusted:
+            if key == "timeout" and value <= values[key]:
+                values[key] = value
+            else:
+                ignored.append(key)
+        elif key == "hooks":
+            values[key] = {
+                event: [*values[key].get(event, []), *value.get(event, [])]
+                for event in dict.fromkeys([*values[key], *value])
+            }
+        elif isinstance(DEFAULTS.get(key), list):
+            values[key] = [*values[key], *value]
+        else:
+            values[key] = value
+    return values, sorted(ignored)
+
+
+def load(cwd: str, project: str | None) -> Settings:
+    """The settings in force for a run in `cwd`.
+
+    Raises Problem("settings") when a file cannot be understood.
+    """
+    user = read_file(places.user_settings()) or {}
+    path = places.project_settings(cwd, project)
+    own = (read_file(path) or {}) if path is not None else {}
+    # No project file is trusted in this version.
+    values, ignored = merge(user, own, trusted=False)
+    return Settings(values, [(path, ignored)] if path is not None and ignored else [])

@@ -1,0 +1,63 @@
+"""The shell that runs a command, and the language it speaks.
+
+The gate reads a command in the language of the shell that will run it, and the runner runs it in
+no other: both ask here (R131).
+"""
+
+from __future__ import annotations
+
+import os
+
+from .problems import Problem
+
+DIALECTS = {"bash": "bash", "zsh": "zsh", "dash": "posix", "sh": "posix", "ksh": "mksh"}
+FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin")
+
+
+class Shell:
+    """A shell: its absolute path, its dialect, and the login shell it stands in for."""
+
+    __slots__ = ("dialect", "instead_of", "path")
+
+    def __init__(self, path: str, dialect: str, instead_of: str | None) -> None:
+        self.path = path
+        self.dialect = dialect
+        self.instead_of = instead_of
+
+
+def find(name: str) -> str | None:
+    """The absolute path of the shell `name`, looked for in a fixed list of folders."""
+    for folder in FOLDERS:
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def login_shell() -> str:
+    """The user's login shell as the password database has it; `$SHELL` where it has none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell or os.environ.get("SHELL", "")
+    except KeyError:
+        return os.environ.get("SHELL", "")
+
+
+def resolve(setting: str | None, login: str) -> Shell:
+    """The shell for a command: the setting's, else the login shell where it is readable, else bash.
+
+    Raises Problem("system") when that shell is not installed.
+    """
+    name = setting or os.path.basename(login)
+    readable = name in DIALECTS
+    if not readable:
+        name = "bash"
+    path = find(name)
+    if path is None:
+        raise Problem(
+            "system",
+            f"the shell {name} was not found in {', '.join(FOLDERS)}",
+            "install it, or set shell in your settings to one that is there",
+        )
+    return Shell(path, DIALECTS[name], None if readable or not login else login)

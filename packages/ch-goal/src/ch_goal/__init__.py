@@ -1,0 +1,5 @@
+"""Where do we stand?"""
+
+from .cli import main
+
+__all__ = ["main"]

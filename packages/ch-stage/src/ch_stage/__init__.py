@@ -1,0 +1,5 @@
+"""What exactly would change, and did a person say yes?"""
+
+from .cli import main
+
+__all__ = ["main"]
