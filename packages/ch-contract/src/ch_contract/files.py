@@ -186,3 +186,33 @@ def _take(fd: int, path: str, seconds: float) -> None:
             raise refusal(error, "lock", path) from None
         else:
             return
+
+
+@contextlib.contextmanager
+def claim(path: str) -> Iterator[None]:
+    """Hold `path`, which stands for one thing that is done once at a time; gone afterwards.
+
+    Unlike a lock nobody waits for it, so the file need not stay. Whoever opened it just before
+    its holder removed it would lock a file without a name: the name is looked at again.
+    Raises BlockingIOError when another process holds it, Problem("system") on a failure.
+    """
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | _PRIVATE, 0o600)
+        except OSError as error:
+            raise refusal(error, "open the claim", path) from None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(FileNotFoundError):
+                if os.stat(path).st_ino == os.fstat(fd).st_ino:
+                    break
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        os.close(fd)

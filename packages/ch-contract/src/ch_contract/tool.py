@@ -112,7 +112,7 @@ def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int
         if streams.stdout is getattr(sys.stdout, "buffer", None):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return problems.SYSTEM
-    except Exception:
+    except Exception:  # noqa: BLE001 - the one place where whatever is left becomes exit 70
         path = _record_bug(tool, argv)
         streams.say(
             f"{tool}: this is a bug in {tool}; the traceback is in {path} — please report it"

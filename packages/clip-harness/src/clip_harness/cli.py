@@ -1,0 +1,399 @@
+"""The commands of clip-harness: which one was asked for, and with what.
+
+Flags are read and names are looked up here; the work is done by the flows and the six tools.
+Every command is a function of its words that gives an exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ch_contract import documents, places, problems, tool
+from ch_contract.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clip_harness.adapters.clipboard import Clipboard
+    from clip_harness.flows.trigger import Captured, Flow
+    from clip_harness.runners import Runner
+
+# A payload has at most 32,000 characters; what is larger than this is not even read.
+SOURCE_LIMIT = 4 * 1024 * 1024
+
+USAGE = """\
+usage: clip-harness [--runner NAME]
+       clip-harness [--runner NAME] COMMAND [OPTION ...]
+
+Run the payload on the clipboard and put its result block there.
+
+commands:
+  run        run a payload from the clipboard, standard input, a file or the command line
+  sessions   list the sessions and what became of their last run
+  cancel     stop a running command
+  rerun      run a payload again; it is judged again
+  receipt    show what happened: one run, the last lines, a summary, a check of the ledger
+  version    show the version
+
+Without a command the clipboard is read, run and replaced by the result: bind a hotkey to it.
+`clip` is the same program. `clip-harness COMMAND --help` tells more.
+
+options:
+  --runner NAME  in-process (the default) or spawn: each tool as a process of its own
+  --help         show this text
+  --version      show the version
+
+exit codes: 0 done, 1 failed or refused, 2 denied, 3 waits for a review, 64 called wrongly,
+65 nothing to run, 74 file, system or clipboard error, 75 busy, 130 interrupted or cancelled
+"""
+
+RUN_USAGE = """\
+usage: clip-harness run (--clipboard | --stdin | --file FILE | --command TEXT)
+                        [--session ID] [--no-copy]
+
+Run one payload and put its result block on the clipboard and on standard output.
+
+options:
+  --clipboard     read the payload from the clipboard
+  --stdin         read it from standard input
+  --file FILE     read it from a file
+  --command TEXT  run TEXT itself as the command
+  --session ID    bind the run to a session, unless the payload names one
+  --no-copy       leave the clipboard alone
+  --runner NAME   in-process (the default) or spawn
+"""
+
+SESSIONS_USAGE = """\
+usage: clip-harness sessions [--json]
+
+List the sessions and what became of their last run.
+
+options:
+  --json  one JSON object a line
+"""
+
+CANCEL_USAGE = """\
+usage: clip-harness cancel [ID]
+
+Stop a running command: the last one, or that of the session or run ID.
+"""
+
+RERUN_USAGE = """\
+usage: clip-harness rerun [ID] [--no-copy]
+
+Run a payload again, in the folder it was first run in: the last one, or that of the session or
+run ID. It gets a new run id and is judged again; no earlier decision counts.
+
+options:
+  --no-copy      leave the clipboard alone
+  --runner NAME  in-process (the default) or spawn
+"""
+
+RECEIPT_USAGE = """\
+usage: clip-harness receipt [--run ID | --tail N | --summary] [--json]
+       clip-harness receipt verify [--json]
+       clip-harness receipt --copy [--run ID]
+
+Show what happened. Without an option: the last ten lines of the ledger.
+
+options:
+  --run ID   every line of one run
+  --tail N   the last N lines
+  --summary  how many runs, and what became of them
+  --copy     put the result block of the last run, or of the run ID, on the clipboard again
+  --json     the lines as JSON
+"""
+
+VERSION_USAGE = """\
+usage: clip-harness version
+
+Show the version.
+"""
+
+
+class Call:
+    """One call of the program: its streams, and the runner it was asked to use."""
+
+    __slots__ = ("runner_name", "streams")
+
+    def __init__(self, streams: tool.Streams, runner_name: str | None) -> None:
+        self.streams = streams
+        self.runner_name = runner_name
+
+    def runner(self) -> Runner:
+        """The runner asked for. Raises Problem("usage") for an unknown name."""
+        from clip_harness import runners
+
+        return runners.choose(self.runner_name, self.streams.stderr)
+
+    def flow(self, clipboard: Clipboard | None) -> Flow:
+        """A flow over this call's runner."""
+        from clip_harness.flows.trigger import Flow
+
+        return Flow(self.runner(), clipboard, places.state_dir(), self.streams)
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise Problem("system", "the working folder is gone", "change to another one") from None
+
+
+def _clipboard() -> Clipboard:
+    """The clipboard in force. Raises Problem("system") when none can be had."""
+    from ch_contract import settings
+    from clip_harness.adapters.clipboard import choose
+
+    values = settings.read_file(places.user_settings()) or {}
+    return choose(str(values.get("clipboard", "auto")), os.environ)
+
+
+def _clipboard_if_any(call: Call, *, wanted: bool) -> Clipboard | None:
+    """The clipboard for a result whose text came from elsewhere; it is a comfort there."""
+    if not wanted:
+        return None
+    try:
+        return _clipboard()
+    except Problem as problem:
+        call.streams.say(f"clip-harness: the result is not copied: {problem.message}")
+        return None
+
+
+def _flags(
+    argv: list[str], known: dict[str, bool], call: Call, usage: str, most: int = 0
+) -> tuple[tool.Flags, list[str]] | None:
+    """Flags and words of a command; None when `--help` was asked for and answered."""
+    common = {"--help": False, "--version": False, "--runner": True}
+    flags, words = tool.parse_flags(argv, {**common, **known})
+    if tool.information("clip-harness", flags, call.streams, usage):
+        return None
+    if len(words) > most:
+        raise Problem("usage", f"unexpected word {words[most]!r}", "see --help")
+    runner = tool.text_flag(flags, "--runner")
+    if runner is not None:
+        call.runner_name = runner
+    return flags, words
+
+
+def trigger(call: Call, session: str | None = None, *, copies: bool = True) -> int:
+    """Run what is on the clipboard."""
+    from clip_harness.flows import claims
+    from clip_harness.flows.trigger import Captured
+
+    clipboard = _clipboard()
+    if not clipboard.can_read:
+        raise Problem(
+            "system",
+            f"the clipboard {clipboard.name} can be written but not read",
+            "feed the payload to: clip-harness run --stdin",
+        )
+    flow = call.flow(clipboard if copies else None)
+    change = clipboard.change()
+    refused = None
+    raw = b""
+    try:
+        raw = clipboard.read()
+    except Problem as problem:
+        if problem.kind == "system":
+            raise
+        refused = problem
+    captured = Captured(raw, _working_folder(), session, problem=refused)
+    with claims.claim(places.state_dir(), clipboard.name, change, raw):
+        return flow.run(captured)
+
+
+def run(argv: list[str], call: Call) -> int:
+    """Run a payload from one of four sources."""
+    known = {
+        "--clipboard": False,
+        "--stdin": False,
+        "--file": True,
+        "--command": True,
+        "--session": True,
+        "--no-copy": False,
+    }
+    parsed = _flags(argv, known, call, RUN_USAGE)
+    if parsed is None:
+        return problems.OK
+    flags, _ = parsed
+    given = [name for name in ("--clipboard", "--stdin", "--file", "--command") if name in flags]
+    if len(given) != 1:
+        raise Problem(
+            "usage",
+            "exactly one of --clipboard, --stdin, --file and --command is needed",
+            "see clip-harness run --help",
+        )
+    session = tool.text_flag(flags, "--session")
+    copies = "--no-copy" not in flags
+    if given == ["--clipboard"]:
+        return trigger(call, session, copies=copies)
+    captured = _captured(call, flags, session)
+    return call.flow(_clipboard_if_any(call, wanted=copies)).run(captured)
+
+
+def _captured(call: Call, flags: tool.Flags, session: str | None) -> Captured:
+    """The text of the source that `flags` name."""
+    from ch_contract import files
+    from clip_harness.flows.trigger import Captured
+
+    command = tool.text_flag(flags, "--command")
+    path = tool.text_flag(flags, "--file")
+    if command is not None:
+        raw: bytes | None = command.encode("utf-8", "surrogateescape")
+    elif path is not None:
+        raw = files.read(path, SOURCE_LIMIT + 1)
+        if raw is None:
+            raise Problem("system", f"there is no file {path}", "check the path")
+    else:
+        raw = call.streams.stdin.read(SOURCE_LIMIT + 1)
+    refused = None
+    if len(raw) > SOURCE_LIMIT:
+        refused = Problem(
+            "malformed",
+            f"the text is larger than {SOURCE_LIMIT:,} bytes",
+            "a payload has at most 32,000 characters; send less at a time",
+        )
+        raw = b""
+    return Captured(raw, _working_folder(), session, bare=command is not None, problem=refused)
+
+
+def sessions(argv: list[str], call: Call) -> int:
+    """List the sessions."""
+    from clip_harness import sessions as registry
+
+    parsed = _flags(argv, {"--json": False}, call, SESSIONS_USAGE)
+    if parsed is None:
+        return problems.OK
+    state = places.state_dir()
+    running = {entry["run_id"] for entry in registry.open_runs(state)}
+    for name in registry.names(state):
+        record = registry.read(state, name)
+        if record is None:
+            continue
+        if record["state"] == "running" and record["run_id"] not in running:
+            record["state"] = "indeterminate"
+        if "--json" in parsed[0]:
+            call.streams.out(documents.encode(record).decode())
+        else:
+            command = record["command"].split("\n", 1)[0]
+            call.streams.out(f"{name}  {record['run_id']}  {record['state']}  $ {command}\n")
+    return problems.OK
+
+
+def cancel(argv: list[str], call: Call) -> int:
+    """Stop a running command."""
+    from clip_harness import sessions as registry
+
+    parsed = _flags(argv, {}, call, CANCEL_USAGE, most=1)
+    if parsed is None:
+        return problems.OK
+    _, words = parsed
+    stopped = registry.cancel(places.state_dir(), words[0] if words else None)
+    call.streams.out(f"{stopped} was stopped\n")
+    return problems.OK
+
+
+def rerun(argv: list[str], call: Call) -> int:
+    """Run a payload again."""
+    parsed = _flags(argv, {"--no-copy": False}, call, RERUN_USAGE, most=1)
+    if parsed is None:
+        return problems.OK
+    flags, words = parsed
+    flow = call.flow(_clipboard_if_any(call, wanted="--no-copy" not in flags))
+    captured, _ = flow.last_payload(words[0] if words else None)
+    return flow.run(captured)
+
+
+def receipt(argv: list[str], call: Call) -> int:
+    """Show what happened."""
+    known = {
+        "--run": True, "--tail": True, "--summary": False, "--copy": False, "--json": False
+    }  # fmt: skip
+    parsed = _flags(argv, known, call, RECEIPT_USAGE, most=1)
+    if parsed is None:
+        return problems.OK
+    flags, words = parsed
+    if words not in ([], ["verify"]):
+        raise Problem("usage", f"unexpected word {words[0]!r}", "see clip-harness receipt --help")
+    asked = [name for name in ("--run", "--tail", "--summary") if name in flags]
+    if len(asked) + len(words) > 1:
+        raise Problem("usage", f"{' and '.join([*words, *asked])} do not go together")
+    run_id = tool.text_flag(flags, "--run")
+    if "--copy" in flags:
+        if words or asked not in ([], ["--run"]):
+            raise Problem("usage", "--copy goes with --run alone")
+        return _copy_block(call, run_id)
+    if words:
+        asked_for = ["verify"]
+    elif run_id is not None:
+        asked_for = ["show", "--run", run_id]
+    elif "--summary" in flags:
+        asked_for = ["summary"]
+    else:
+        asked_for = ["tail", tool.text_flag(flags, "--tail") or "10"]
+    json = ["--json"] if "--json" in flags else []
+    done = call.runner().run("ch-receipt", [*asked_for, *json], b"")
+    call.streams.stdout.write(done.output)
+    call.streams.stdout.flush()
+    return done.code
+
+
+def _copy_block(call: Call, run_id: str | None) -> int:
+    """Put the result block of a run on the clipboard again."""
+    from ch_contract import files
+    from clip_harness.flows.trigger import copy
+
+    state = places.state_dir()
+    if run_id is None:
+        run_id = call.flow(None).last_run()
+    block = files.read(os.path.join(places.run_dir(state, run_id or "-"), "result.txt"))
+    if run_id is None or block is None:
+        what = "there is no run yet" if run_id is None else f"no result block is kept for {run_id}"
+        raise Problem("refused", what, "list the last runs with: clip-harness receipt")
+    copy(_clipboard(), state, block)
+    call.streams.out(f"the result block of {run_id} is on the clipboard\n")
+    return problems.OK
+
+
+def version(argv: list[str], call: Call) -> int:
+    """Show the version."""
+    from ch_contract import __version__
+
+    if _flags(argv, {}, call, VERSION_USAGE) is not None:
+        call.streams.out(f"clip-harness {__version__}\n")
+    return problems.OK
+
+
+COMMANDS: dict[str, Callable[[list[str], Call], int]] = {
+    "run": run,
+    "sessions": sessions,
+    "cancel": cancel,
+    "rerun": rerun,
+    "receipt": receipt,
+    "version": version,
+}
+
+
+def main(argv: list[str], streams: tool.Streams) -> int:
+    """Run the program with these arguments and streams; gives the exit code."""
+
+    def body() -> int:
+        # options before the command belong to the program, those behind it to the command
+        first = next((i for i, word in enumerate(argv) if word in COMMANDS), len(argv))
+        call = Call(streams, None)
+        parsed = _flags(argv[:first], {}, call, USAGE)
+        if parsed is None:
+            return problems.OK
+        if first == len(argv):
+            return trigger(call)
+        return COMMANDS[argv[first]](argv[first + 1 :], call)
+
+    return tool.guarded("clip-harness", argv, streams, body)
+
+
+def main_process() -> None:
+    """The installed command."""
+    sys.exit(main(sys.argv[1:], tool.own_streams()))

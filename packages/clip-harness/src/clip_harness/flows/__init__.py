@@ -1,0 +1,1 @@
+"""What happens between a captured text and its result, written once over two runners."""

@@ -1,0 +1,40 @@
+"""One clipboard change is run once at a time.
+
+A claim is a locked file named after the change: its owner count, serial or modification time
+where the clipboard has one, else its content. The kernel frees it when the process dies. Copying
+the same text again later is another change, or finds the claim free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from ch_contract import files
+from ch_contract.problems import Problem
+from ch_contract.quiet_hashlib import hexdigest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def claim(state: str, clipboard: str, change: str | None, raw: bytes) -> Iterator[None]:
+    """Hold the claim on one change of `clipboard` while the block runs.
+
+    Raises Problem("busy") when another process runs that same change.
+    """
+    token = change.encode() if change is not None else raw
+    folder = files.private_folder(os.path.join(state, "claims"))
+    path = os.path.join(folder, hexdigest(clipboard.encode() + b"\0" + token)[:16])
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(files.claim(path))
+        except BlockingIOError:
+            raise Problem(
+                "busy",
+                "this copy is running already",
+                "wait for its result, or stop it with: clip-harness cancel",
+            ) from None
+        yield

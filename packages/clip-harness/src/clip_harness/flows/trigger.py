@@ -1,0 +1,264 @@
+"""The flow of one explicit trigger: a text in, its result block out.
+
+It decides the order of the tools and where text and answers come from and go to; what a text
+means, whether it may run, and what the block says is decided by the tools. A tool that wrote its
+document has answered, whatever the document says; a tool that could not ends the flow.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ch_contract import clock, documents, files, places, problems
+from ch_contract.problems import Problem
+from ch_contract.quiet_hashlib import hexdigest
+from clip_harness import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ch_contract.messages import Notices, Run
+    from ch_contract.tool import Streams
+    from clip_harness.adapters.clipboard import Clipboard
+    from clip_harness.runners import Runner
+
+BEFORE: tuple[tuple[str, list[str]], ...] = (
+    ("ch-goal", ["guard"]),
+    ("ch-gate", []),
+    ("ch-stage", []),
+)
+AFTER: tuple[tuple[str, list[str]], ...] = (("ch-exec", []), ("ch-goal", []))
+
+
+class Captured:
+    """A text as it was found, and what is known of where it came from."""
+
+    __slots__ = ("bare", "cwd", "problem", "raw", "session")
+
+    def __init__(
+        self,
+        raw: bytes,
+        cwd: str,
+        session: str | None = None,
+        *,
+        bare: bool = False,
+        problem: Problem | None = None,
+    ) -> None:
+        self.raw = raw
+        self.cwd = cwd
+        self.session = session
+        self.bare = bare
+        self.problem = problem
+
+
+class Flow:
+    """One run of the trigger flow over one runner, into one clipboard (or none)."""
+
+    __slots__ = ("_clipboard", "_runner", "_state", "_streams")
+
+    def __init__(
+        self, runner: Runner, clipboard: Clipboard | None, state: str, streams: Streams
+    ) -> None:
+        self._runner = runner
+        self._clipboard = clipboard
+        self._state = state
+        self._streams = streams
+
+    def run(self, captured: Captured) -> int:
+        """Take `captured` through the tools; gives the exit code of the meta command."""
+        if os.path.isdir(os.path.join(self._state, "open")):
+            self._settle()
+        run_id = clock.run_id()
+        try:
+            document = self._parse(captured, run_id)
+        except Problem as problem:
+            return self._unrecorded(captured, run_id, problem)
+        kind = document["payload"]["kind"]
+        if kind == "control" and "problem" not in document:
+            return self._control(document)
+        if kind not in ("ignored", "malformed"):
+            document = self._act(document)
+        return self._finish(document, captured)
+
+    def _settle(self) -> None:
+        """Give runs that a crash left without an end one."""
+        done = self._runner.run("ch-receipt", ["recover"], b"")
+        for line in done.output.decode("utf-8", "replace").splitlines():
+            self._streams.say(f"clip-harness: {line}")
+
+    def _parse(self, captured: Captured, run_id: str) -> Run:
+        """Record the text, then read it."""
+        session = ["--session", captured.session] if captured.session is not None else []
+        place = ["--run-id", run_id, "--trigger", "explicit", "--cwd", captured.cwd]
+        owner = ["--owner-pid", str(os.getpid())]
+        receipt = self._call("ch-receipt", ["capture", *place, *owner, *session], captured.raw)
+        at = documents.parse_json(receipt, "the capture receipt")["at"]
+        bare = ["--bare"] if captured.bare else []
+        argv = [*place, "--at", at, *session, *bare]
+        document = _document(self._call("ch-parse", argv, captured.raw))
+        if captured.problem is not None:
+            # the clipboard knows better than the parser why there is nothing to read
+            document["problem"] = captured.problem.section("clip-harness")
+        return document
+
+    def _act(self, document: Run) -> Run:
+        """Judge, stage, execute; every tool passes on what is not its business."""
+        started = time.time()
+        data = documents.encode(document)
+        for tool, argv in BEFORE:
+            data = self._call(tool, argv, data)
+        document = _document(data)
+        runs = _runs(document)
+        if runs:
+            sessions.remember(self._state, document, "running", started)
+        for tool, argv in AFTER:
+            data = self._call(tool, argv, data)
+        document = _document(data)
+        if runs:
+            sessions.remember(self._state, document, _outcome(document), started)
+        return document
+
+    def _control(self, document: Run) -> int:
+        """Cancel a run, or run a payload again as a new run that is judged afresh."""
+        control = document["payload"]["control"]
+        if control is None:
+            raise Problem("bug", "a control payload without a control section")
+        try:
+            if control["action"] == "cancel":
+                stopped = sessions.cancel(self._state, control["session"], document["run_id"])
+                document["notices"] = notices(context=f"{stopped} was stopped.")
+                return self._finish(document, None)
+            again, old = self.last_payload(control["session"])
+        except Problem as problem:
+            document["problem"] = problem.section("clip-harness")
+            return self._finish(document, None)
+        document["notices"] = notices(context=f"{old} runs again as a new run.")
+        self._call("ch-receipt", [], documents.encode(document))
+        return self.run(again)
+
+    def last_payload(self, session: str | None) -> tuple[Captured, str]:
+        """The payload of a session's last run, of a run id, or of the last run; and its run id.
+
+        Raises Problem("refused") when there is none.
+        """
+        if session is None:
+            run_id = self.last_run()
+        else:
+            record = sessions.read(self._state, session)
+            run_id = record["run_id"] if record is not None else session
+        raw = files.read(os.path.join(places.run_dir(self._state, run_id or "-"), "payload.txt"))
+        if run_id is None or raw is None:
+            what = "there is no run yet" if session is None else f"no payload is kept for {session}"
+            raise Problem("refused", what, "list what is known with: clip-harness sessions")
+        lines = self._lines("show", "--run", run_id)
+        cwd = next((line["cwd"] for line in lines if line.get("cwd")), os.getcwd())
+        bound = next((line["session"] for line in lines if line.get("session")), None)
+        bare = any((line.get("payload") or {}).get("form") == "bare" for line in lines)
+        return Captured(raw, cwd, bound, bare=bare), run_id
+
+    def last_run(self) -> str | None:
+        """The last run that was no control trigger."""
+        for line in reversed(self._lines("tail", "50")):
+            if line["event"] != "PayloadCaptured" and (line.get("payload") or {}).get("kind") in (
+                "command",
+                "changes",
+                "mixed",
+            ):
+                return str(line["run_id"])
+        return None
+
+    def _lines(self, *argv: str) -> list[dict]:  # type: ignore[type-arg]
+        output = self._call("ch-receipt", [*argv, "--json"], b"")
+        return [documents.parse_json(line, "a ledger line") for line in output.splitlines()]
+
+    def _finish(self, document: Run, captured: Captured | None) -> int:
+        """Receipt first, then the block: on the terminal and on the clipboard, the same bytes."""
+        block = self._call("ch-receipt", ["block"], documents.encode(document))
+        own = captured is not None and is_own(self._state, captured.raw)
+        self._deliver(block, to_clipboard=not own)
+        return exit_code(document)
+
+    def _unrecorded(self, captured: Captured, run_id: str, problem: Problem) -> int:
+        """The block of a run that could not be recorded: nothing was run."""
+        cause = Problem(
+            problem.kind,
+            f"the run could not be recorded in {self._state}, so nothing was run",
+            "see the message on the terminal, mend the cause, then copy the payload again",
+        )
+        place = ["--run-id", run_id, "--cwd", captured.cwd]
+        document = _document(self._call("ch-parse", place, captured.raw))
+        document["problem"] = cause.section("ch-receipt")
+        done = self._runner.run("ch-receipt", ["block", "--no-append"], documents.encode(document))
+        if done.code == problems.OK:
+            self._deliver(done.output, to_clipboard=True)
+        return problem.code
+
+    def _deliver(self, block: bytes, *, to_clipboard: bool) -> None:
+        self._streams.stdout.write(block)
+        self._streams.stdout.flush()
+        if to_clipboard and self._clipboard is not None:
+            copy(self._clipboard, self._state, block)
+
+    def _call(self, tool: str, argv: list[str], data: bytes) -> bytes:
+        """What a tool wrote; it has told its own problem on standard error.
+
+        Raises Problem of the kind its exit code means when it wrote nothing.
+        """
+        done = self._runner.run(tool, argv, data)
+        if done.code != problems.OK:
+            kind = next((k for k, code in problems.CODES.items() if code == done.code), "bug")
+            raise Problem(kind, f"{tool} could not do its part (exit {done.code})")
+        return done.output
+
+
+def notices(*, context: str | None = None) -> Notices:
+    """The `notices` section with what the flow has to say."""
+    return {"manifest": None, "context": context, "pending": None, "update": None, "host": None}
+
+
+def _document(data: bytes) -> Run:
+    """The document a tool wrote."""
+    return documents.parse_json(data, "a run document")  # type: ignore[no-any-return]
+
+
+def _runs(document: Run) -> bool:
+    """Whether ch-exec will run its command."""
+    verdict = document.get("verdict")
+    allowed = verdict is not None and verdict["decision"] == "allow"
+    return allowed and "problem" not in document and document["payload"]["kind"] == "command"
+
+
+def _outcome(document: Run) -> str:
+    result = document.get("result")
+    if result is None:
+        return "not run"
+    if result["cancelled"]:
+        return "cancelled"
+    return "done" if result["exit_code"] == 0 else "failed"
+
+
+def exit_code(document: Run) -> int:
+    """The meta command's answer: 0 done, 1 failed, 2 denied, 3 waits for a person (R209)."""
+    verdict = document.get("verdict")
+    if "problem" not in document and verdict is not None and verdict["decision"] == "deny":
+        return problems.BLOCKED
+    result = document.get("result")
+    if result is not None and result["cancelled"]:
+        return problems.INTERRUPTED
+    return problems.answer(document)
+
+
+def is_own(state: str, raw: bytes) -> bool:
+    """Whether `raw` is the text this harness last wrote to the clipboard."""
+    data = files.read(os.path.join(state, "clipboard.json"))
+    if data is None:
+        return False
+    record = documents.parse_json(data, "clipboard.json")
+    return isinstance(record, dict) and record.get("sha256") == hexdigest(raw)
+
+
+def copy(clipboard: Clipboard, state: str, block: bytes) -> None:
+    """Put `block` on the clipboard; its hash is remembered first, so that it is never run."""
+    record = {"sha256": hexdigest(block), "at": clock.now()}
+    files.write_atomic(os.path.join(state, "clipboard.json"), documents.encode(record))
+    clipboard.write(block)

@@ -1,0 +1,118 @@
+"""The session registry: which run a session id stands for, and how a run is asked to stop.
+
+A session is a name the chat gives; `sessions/<id>.json` remembers its last run. The state of a
+run that is still open is looked up, never trusted from that file.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ch_contract import documents, files, places, processes
+from ch_contract.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ch_contract.messages import OpenRun, Run, Session
+
+# A run ends within two seconds of a cancel (ch-exec); the rest is for a busy machine.
+CANCEL_SECONDS = 5.0
+
+
+def remember(state: str, document: Run, outcome: str, started: float) -> None:
+    """Record `document` as the last run of its session; an unbound run is not recorded."""
+    session = document["payload"]["metadata"]["session"]
+    command = document["payload"]["command"]
+    if session is None or command is None:
+        return
+    folder = files.private_folder(os.path.join(state, "sessions"))
+    record: Session = {
+        "run_id": document["run_id"],
+        "binding_id": session,
+        "command": command,
+        "cwd": document["cwd"],
+        "state": outcome,
+        "output_file": document["result"]["output_path"] if "result" in document else None,
+        "started_at": started,
+    }
+    files.write_atomic(os.path.join(folder, f"{session}.json"), documents.encode(record))
+
+
+def read(state: str, session: str) -> Session | None:
+    """The last run of a session; None when there is none.
+
+    Raises Problem("document") when its file is damaged.
+    """
+    path = os.path.join(state, "sessions", f"{session}.json")
+    data = files.read(path)
+    if data is None:
+        return None
+    record = documents.parse_json(data, path)
+    documents.check(record, "store/session.schema.json", path)
+    return record  # type: ignore[no-any-return]
+
+
+def names(state: str) -> list[str]:
+    """All known session ids, sorted."""
+    try:
+        entries = os.listdir(os.path.join(state, "sessions"))
+    except FileNotFoundError:
+        return []
+    return sorted(name.removesuffix(".json") for name in entries if name.endswith(".json"))
+
+
+def open_runs(state: str) -> list[OpenRun]:
+    """The runs without an end yet, oldest first."""
+    folder = os.path.join(state, "open")
+    try:
+        entries = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    found: list[OpenRun] = []
+    for name in entries:
+        path = os.path.join(folder, name)
+        data = files.read(path) if name.endswith(".json") else None
+        if data is None:
+            continue
+        record = documents.parse_json(data, path)
+        documents.check(record, "store/open-run.schema.json", path)
+        found.append(record)
+    return sorted(found, key=lambda run: run["at"])
+
+
+def cancel(state: str, name: str | None, but: str | None = None) -> str:
+    """Ask a running command to stop and wait until it has; gives its run id.
+
+    `name` is a session or a run id; None means the last run that is still open, other than the
+    run `but`, which asks. Raises Problem("refused") when nothing like that is running.
+    """
+    running = [
+        run
+        for run in open_runs(state)
+        if run["run_id"] != but
+        and run["state"] == "running"
+        and processes.is_alive(run["pid"], run["started"])
+        and os.path.exists(os.path.join(places.run_dir(state, run["run_id"]), "run.json"))
+    ]
+    wanted = [run for run in running if name in (None, run["session"], run["run_id"])]
+    if not wanted:
+        what = "no command is running" if name is None else f"nothing is running under {name!r}"
+        raise Problem("refused", what, "list what is known with: clip-harness sessions")
+    run_id = wanted[-1]["run_id"]
+    folder = places.run_dir(state, run_id)
+    files.write_atomic(os.path.join(folder, "cancel"), b"")
+    deadline = time.monotonic() + CANCEL_SECONDS
+    while time.monotonic() < deadline:
+        if not _is_open(state, run_id):
+            return run_id
+        time.sleep(0.02)
+    raise Problem(
+        "busy",
+        f"{run_id} has not stopped within {CANCEL_SECONDS:g} s",
+        f"look at its process in {os.path.join(folder, 'run.json')}",
+    )
+
+
+def _is_open(state: str, run_id: str) -> bool:
+    return any(run["run_id"] == run_id and run["state"] == "running" for run in open_runs(state))
