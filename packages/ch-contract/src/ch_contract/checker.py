@@ -1,8 +1,10 @@
 """A quick check of a value against our own schemas.
 
-It interprets the same files as `jsonschema`, for the keywords our schemas use, and only ever says
+It interprets the same files as `jsonschema`, for the keywords our schemas use, and answers
 "surely valid" or "ask the authority". What it does not accept is decided and explained by
-`jsonschema` (documents.py), whose import costs more than a whole run.
+`jsonschema` (documents.py), whose import costs more than a whole run. Within a schema its answer
+is exact: where it cannot be, it gives up on the whole value, since a branch of `if` or `oneOf`
+that is wrongly refused would make the other one pass.
 Rules: JSON Schema 2020-12, core and validation.
 """
 
@@ -11,6 +13,12 @@ from __future__ import annotations
 import json
 import os
 import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Schema = dict[str, Any]
 
 KEYWORDS = frozenset(
     {
@@ -23,11 +31,15 @@ ANNOTATIONS = frozenset({"$defs", "$id", "$schema", "default", "description", "t
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
 
-_loaded: dict[str, dict] = {}  # type: ignore[type-arg]
+_loaded: dict[str, Schema] = {}
 _patterns: dict[str, re.Pattern[str]] = {}
 
 
-def load(name: str) -> dict:  # type: ignore[type-arg]
+class _Unsure(Exception):
+    """The value meets a rule that is not read exactly here."""
+
+
+def load(name: str) -> Schema:
     """The schema file `name`, such as `run.schema.json`; read once per process."""
     schema = _loaded.get(name)
     if schema is None:
@@ -36,7 +48,7 @@ def load(name: str) -> dict:  # type: ignore[type-arg]
     return schema
 
 
-def resolve(ref: str, home: str) -> tuple[dict, str]:  # type: ignore[type-arg]
+def resolve(ref: str, home: str) -> tuple[Schema, str]:
     """The schema that `ref` names, seen from the file `home`, and the file it stands in."""
     name, _, pointer = ref.partition("#")
     file = os.path.normpath(os.path.join(os.path.dirname(home), name)) if name else home
@@ -49,10 +61,27 @@ def resolve(ref: str, home: str) -> tuple[dict, str]:  # type: ignore[type-arg]
 def accepts(value: object, ref: str) -> bool:
     """Whether `value` surely satisfies `ref` (`run.schema.json#/$defs/gated`)."""
     schema, home = resolve(ref, ref.partition("#")[0])
-    return _accepts(value, schema, home)
+    try:
+        return _accepts(value, schema, home)
+    except _Unsure:
+        return False
 
 
-def _accepts(value: object, schema: dict, home: str) -> bool:  # type: ignore[type-arg]
+def search(pattern: str, text: str) -> bool:
+    """Whether `pattern` finds something in `text`, with `$` at its end as JSON Schema means it.
+
+    Schemas are written for ECMA-262, where `$` matches at the very end alone; Python's also
+    matches before a last newline.
+    """
+    compiled = _patterns.get(pattern)
+    if compiled is None:
+        anchored = pattern.endswith("$") and not pattern.endswith("\\$")
+        source = pattern[:-1] + r"\Z" if anchored else pattern
+        compiled = _patterns[pattern] = re.compile(source)
+    return compiled.search(text) is not None
+
+
+def _accepts(value: object, schema: Schema, home: str) -> bool:
     for keyword, rule in schema.items():
         if keyword in ANNOTATIONS:
             continue
@@ -61,8 +90,7 @@ def _accepts(value: object, schema: dict, home: str) -> bool:  # type: ignore[ty
             if not any(_is(value, name) for name in wanted):
                 return False
         elif keyword == "enum":
-            # 1 == True in Python, not in JSON
-            if not any(type(value) is type(entry) and value == entry for entry in rule):
+            if not any(_same(value, entry) for entry in rule):
                 return False
         elif keyword == "$ref":
             target, file = resolve(rule, home)
@@ -93,7 +121,7 @@ def _accepts(value: object, schema: dict, home: str) -> bool:  # type: ignore[ty
             elif not _scalar(value, keyword, rule):
                 return False
         else:
-            return False
+            raise _Unsure
     return True
 
 
@@ -110,26 +138,29 @@ def _is(value: object, name: str) -> bool:
         return isinstance(value, bool)
     if name == "integer":
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if name == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    raise _Unsure
 
 
-def _object(
-    value: dict,  # type: ignore[type-arg]
-    keyword: str,
-    rule: object,
-    schema: dict,  # type: ignore[type-arg]
-    home: str,
-) -> bool:
+def _same(value: object, entry: object) -> bool:
+    """Whether two JSON values are equal: 1 and True are not, though Python says so."""
+    if isinstance(entry, dict | list | float) or isinstance(value, float):
+        raise _Unsure
+    return type(value) is type(entry) and value == entry
+
+
+def _object(value: dict[str, Any], keyword: str, rule: Any, schema: Schema, home: str) -> bool:
     if keyword == "required":
-        return all(key in value for key in rule)  # type: ignore[attr-defined]
+        return all(key in value for key in rule)
     if keyword == "properties":
-        return all(_accepts(value[k], part, home) for k, part in rule.items() if k in value)  # type: ignore[attr-defined]
+        return all(_accepts(value[key], part, home) for key, part in rule.items() if key in value)
     if keyword == "patternProperties":
         return all(
             _accepts(entry, part, home)
-            for pattern, part in rule.items()  # type: ignore[attr-defined]
+            for pattern, part in rule.items()
             for key, entry in value.items()
-            if _search(pattern, key)
+            if search(pattern, key)
         )
     if keyword == "additionalProperties":
         known = schema.get("properties", ())
@@ -137,45 +168,37 @@ def _object(
         rest = [
             key
             for key in value
-            if key not in known and not any(_search(pattern, key) for pattern in foreign)
+            if key not in known and not any(search(pattern, key) for pattern in foreign)
         ]
         if isinstance(rule, bool):
             return rule or not rest
-        return all(_accepts(value[key], rule, home) for key in rest)  # type: ignore[arg-type]
+        return all(_accepts(value[key], rule, home) for key in rest)
     return True
 
 
-def _array(value: list, keyword: str, rule: object, home: str) -> bool:  # type: ignore[type-arg]
+def _array(value: list[Any], keyword: str, rule: Any, home: str) -> bool:
     if keyword == "items":
-        return all(_accepts(entry, rule, home) for entry in value)  # type: ignore[arg-type]
+        return all(_accepts(entry, rule, home) for entry in value)
     if keyword == "minItems":
-        return len(value) >= rule  # type: ignore[operator]
+        return bool(len(value) >= rule)
     if keyword == "maxItems":
-        return len(value) <= rule  # type: ignore[operator]
+        return bool(len(value) <= rule)
     return True
 
 
-def _scalar(value: object, keyword: str, rule: object) -> bool:
+def _scalar(value: object, keyword: str, rule: Any) -> bool:
     if isinstance(value, str):
         if keyword == "pattern":
-            # Python's `$` also matches before a last newline; leave such a text to the authority
-            return _search(rule, value) and "\n" not in value  # type: ignore[arg-type]
+            return search(rule, value)
         if keyword == "minLength":
-            return len(value) >= rule  # type: ignore[operator]
+            return bool(len(value) >= rule)
         if keyword == "maxLength":
-            return len(value) <= rule  # type: ignore[operator]
+            return bool(len(value) <= rule)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         if keyword == "minimum":
-            return value >= rule  # type: ignore[operator]
+            return bool(value >= rule)
         if keyword == "maximum":
-            return value <= rule  # type: ignore[operator]
+            return bool(value <= rule)
         if keyword == "exclusiveMinimum":
-            return value > rule  # type: ignore[operator]
+            return bool(value > rule)
     return True
-
-
-def _search(pattern: str, text: str) -> bool:
-    compiled = _patterns.get(pattern)
-    if compiled is None:
-        compiled = _patterns[pattern] = re.compile(pattern)
-    return compiled.search(text) is not None

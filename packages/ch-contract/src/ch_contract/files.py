@@ -5,13 +5,17 @@ folder is synced: a reader sees the old bytes or the new ones, also after a cras
 `flock` on a file that stays: removing it would split the waiters. It is waited for within a
 bound and never stolen; the kernel frees it when its holder dies. No link is followed at the last
 step of any path that is opened for writing.
+A writer that is killed between writing and renaming leaves its temporary file; `sweep` removes it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import re
+import stat
 import time
 
 from .problems import Problem, refusal
@@ -21,21 +25,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOCK_SECONDS = 15.0
+SWEEP_SECONDS = 60.0
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PRIVATE = os.O_CLOEXEC | os.O_NOFOLLOW
+_TEMPORARY = re.compile(r"\.ch-([0-9]{1,10})-[0-9a-f]{12}\.tmp")
 
 
 def private_folder(path: str) -> str:
-    """Make `path`, and what is missing above it, with mode 0700; gives `path` back.
+    """Make `path`, and what is missing above it, with mode 0700 and durably; gives `path` back.
 
     Raises Problem("system") when it cannot be made.
     """
+    missing = []
+    folder = path
+    while folder and not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
     try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        for folder in reversed(missing):
+            # another process may have made it meanwhile; anything else there is no folder
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+            sync_folder(_folder_of(folder))
+        if missing and not os.path.isdir(path):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
     except OSError as error:
         raise refusal(error, "make the folder", path) from None
     return path
+
+
+def _folder_of(path: str) -> str:
+    return os.path.dirname(path) or "."
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -59,8 +80,9 @@ def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
 
     Raises Problem("system") on any failure; no temporary file is left behind.
     """
-    folder = os.path.dirname(path)
-    temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}")
+    folder = _folder_of(path)
+    # not made of the file's own name: that may already be as long as a name can be
+    temporary = os.path.join(folder, f".ch-{os.getpid()}-{os.urandom(6).hex()}.tmp")
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PRIVATE, mode)
         try:
@@ -77,6 +99,41 @@ def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
         sync_folder(folder)
     except OSError as error:
         raise refusal(error, "write", path) from None
+
+
+def sweep(folder: str) -> list[str]:
+    """Remove the temporary files that killed writers left in `folder`; gives their names.
+
+    A writer counts as killed when no process has its id and its file is older than `SWEEP_SECONDS`
+    (it may run in another container, where its id means nothing here). Raises Problem("system").
+    """
+    removed = []
+    try:
+        for name in sorted(os.listdir(folder)):
+            found = _TEMPORARY.fullmatch(name)
+            if found is None or _exists(int(found[1])):
+                continue
+            path = os.path.join(folder, name)
+            # somebody else may sweep too
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - os.lstat(path).st_mtime > SWEEP_SECONDS:
+                    os.unlink(path)
+                    removed.append(name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise refusal(error, "clear", folder) from None
+    return removed
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def create_exclusive(path: str, mode: int = 0o600) -> int:
@@ -96,7 +153,7 @@ def append(path: str, data: bytes, at: int | None = None) -> int:
     """Append `data` to `path` in one durable step; gives the file's new size.
 
     The caller holds the lock of the file. With `at`, whatever stands behind that offset (half a
-    line left by a crash) is cut off first. A failed append leaves the file as long as it was.
+    line left by a crash) is cut off first. A failed append leaves nothing of `data` behind.
     Raises Problem("system") on any failure.
     """
     try:
@@ -114,7 +171,7 @@ def append(path: str, data: bytes, at: int | None = None) -> int:
                 os.ftruncate(fd, size)
                 raise
             if size == 0:
-                sync_folder(os.path.dirname(path))
+                sync_folder(_folder_of(path))
             return size + len(data)
         finally:
             os.close(fd)
@@ -126,20 +183,24 @@ def remove(path: str) -> None:
     """Remove the file `path` if it is there, durably. Raises Problem("system")."""
     try:
         os.unlink(path)
-        sync_folder(os.path.dirname(path))
+        sync_folder(_folder_of(path))
     except FileNotFoundError:
         return
     except OSError as error:
         raise refusal(error, "remove", path) from None
 
 
-def read(path: str, limit: int | None = None) -> bytes | None:
+def read(path: str, limit: int | None = None, *, regular: bool = False) -> bytes | None:
     """The bytes of `path` (at most `limit`); None when there is no such file.
 
-    Raises Problem("system") when it cannot be read.
+    With `regular`, a pipe or device is refused instead of waited for: what lies in a project was
+    put there by others. Raises Problem("system") when it cannot be read.
     """
     try:
-        with open(path, "rb") as file:
+        flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_NONBLOCK if regular else 0)
+        with open(os.open(path, flags), "rb") as file:
+            if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Problem("system", f"cannot read {path}: it is no regular file")
             return file.read() if limit is None else file.read(limit)
     except FileNotFoundError:
         return None
@@ -151,6 +212,8 @@ def read(path: str, limit: int | None = None) -> bytes | None:
 def lock(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the lock file `path` while the block runs.
 
+    It belongs to this process: a child that exec made hasn't got it, and it is given back even
+    while a child that was only forked still has the descriptor.
     Raises Problem("busy") when it could not be had within `seconds`, Problem("system") when the
     lock file cannot be opened.
     """
@@ -160,7 +223,10 @@ def lock(path: str, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         raise refusal(error, "open the lock", path) from None
     try:
         _take(fd, path, seconds)
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(fd, fcntl.LOCK_UN)
     finally:
         os.close(fd)
 

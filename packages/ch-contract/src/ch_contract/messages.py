@@ -321,7 +321,7 @@ class OpenRun(TypedDict):
 
 
 class Session(TypedDict):
-    """Session. `sessions/<id>.json`: the last run of a session. Files of version 0.3.0 read the same."""
+    """Session. `sessions/<id>.json`: the last run of a session; 0.3.0 wrote the same."""
 
     run_id: str
     binding_id: str

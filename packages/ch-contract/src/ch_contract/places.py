@@ -9,18 +9,26 @@ import os
 
 from .problems import Problem
 
-# Folders nobody means when they say "this project": a payload chooses its working folder, and
-# must not thereby choose what counts as inside (R071a).
 STATE = (".local", "state", "clip-harness")
 CONFIG = (".config", "clip-harness")
 
 
 def home() -> str:
     """The user's home folder, absolute. Raises Problem("system") when there is none."""
-    path = os.path.expanduser("~")
+    # an empty HOME is none: `expanduser` would make it `/`
+    path = os.environ.get("HOME") or _home_of_user()
     if not os.path.isabs(path):
         raise Problem("system", "there is no home folder", "set HOME to an absolute path")
-    return path
+    return os.path.normpath(path)
+
+
+def _home_of_user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
 
 
 def config_dir() -> str:
@@ -60,7 +68,17 @@ def state_dir() -> str:
     values = read_file(path)
     if values is None or "state_dir" not in values:
         return default_state_dir()
-    return os.path.normpath(os.path.expanduser(str(values["state_dir"])))
+    wanted: str = values["state_dir"]
+    if wanted == "~" or wanted.startswith("~/"):
+        wanted = home() + wanted[1:]
+    folder = os.path.expanduser(wanted)
+    if not os.path.isabs(folder):
+        raise Problem(
+            "settings",
+            f"{path}: state_dir: there is no user whose home {wanted!r} could mean",
+            "name the folder by its absolute path",
+        )
+    return os.path.normpath(folder)
 
 
 def run_dir(state: str, run_id: str) -> str:
@@ -76,7 +94,8 @@ def open_run(state: str, run_id: str) -> str:
 def project_root(cwd: str) -> str | None:
     """The root of the git work tree around `cwd`, else `cwd`; None where that is no project.
 
-    `/`, a top-level folder, the home folder and what lies above it are no project.
+    `/`, a top-level folder, the home folder and what lies above it are no project: a payload
+    chooses its working folder, and must not thereby choose what counts as inside (R071a).
     """
     real = os.path.realpath(cwd)
     root = real

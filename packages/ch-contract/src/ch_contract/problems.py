@@ -65,17 +65,30 @@ class Problem(Exception):
         return {
             "tool": tool,
             "kind": self.kind,
-            "message": self.message,
-            "hint": self.hint,
+            "message": _unicode(self.message),
+            "hint": None if self.hint is None else _unicode(self.hint),
             "line": self.line,
         }
 
 
+def _unicode(text: str) -> str:
+    """`text` with the bytes of a file name that are not UTF-8 written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def sentence(problem: ProblemSection) -> str:
-    """One line for a terminal: what, where, what to do."""
+    """One line for a terminal: what, where, what to do.
+
+    A name in it may come from a stranger; what would work on the terminal is shown escaped.
+    """
     where = f" (line {problem['line']})" if problem["line"] else ""
     hint = f" — {problem['hint']}" if problem["hint"] else ""
-    return " ".join(f"{problem['message']}{where}{hint}".split())
+    line = " ".join(f"{problem['message']}{where}{hint}".split())
+    return line if line.isprintable() else "".join(map(_visible, line))
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else repr(character)[1:-1]
 
 
 def refusal(error: OSError, act: str, path: str) -> Problem:
@@ -89,6 +102,7 @@ def refusal(error: OSError, act: str, path: str) -> Problem:
         errno.EACCES: "check who owns it and its mode",
         errno.EPERM: "check who owns it and its mode",
         errno.ENOENT: "check that the folder exists",
+        errno.ELOOP: "a symbolic link stands there; put the file itself in its place",
     }
     reason = error.strerror or type(error).__name__
     return Problem("system", f"cannot {act} {path}: {reason}", hints.get(error.errno or 0))
@@ -111,8 +125,10 @@ def answer(document: Run) -> int:
     if any(entry["decision"] in ("reject", "cancelled") for entry in decisions):
         return NO
     applied = document.get("applied")
-    if applied is not None and applied["rolled_back"]:
-        return NO
+    if applied is not None:
+        outcomes = [entry["outcome"] for entry in applied["entries"]]
+        if applied["rolled_back"] or "FAILED" in outcomes:
+            return NO
     result = document.get("result")
     if result is not None:
         return OK if result["exit_code"] == 0 else NO

@@ -15,17 +15,22 @@ def started(pid: int) -> str | None:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # the name, in parentheses, may hold blanks and parentheses (proc_pid_stat(5))
             fields = file.read().rpartition(b")")[2].split()
-        if fields[0] in (b"Z", b"X"):
-            return None
-        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
-            boot = file.read(8)
-        return f"{boot.decode()}-{fields[19].decode()}"
     except FileNotFoundError:
-        if os.path.exists("/proc/self/stat"):
-            return None
-    except (OSError, IndexError):
+        return None if os.path.exists("/proc/self/stat") else _started_by_ps(pid)
+    except OSError:  # it ended while it was being read
         return None
-    return _started_by_ps(pid)
+    if len(fields) < 20 or fields[0] in (b"Z", b"X"):
+        return None
+    return f"{_boot()}-{fields[19].decode()}"
+
+
+def _boot() -> str:
+    """Which boot of the machine this is: start times begin anew at each; "" where it is hidden."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            return file.read(8).decode("ascii", "replace")
+    except OSError:
+        return ""
 
 
 def _started_by_ps(pid: int) -> str | None:

@@ -29,10 +29,10 @@ def _import() -> object:
 
 
 try:
-    from _sha2 import sha256 as _sha256  # CPython 3.12 and newer
+    from _sha2 import sha256 as _sha256  # type: ignore[import-not-found]  # from CPython 3.12 on
 except ImportError:
     try:
-        from _sha256 import sha256 as _sha256  # CPython 3.11
+        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found]  # CPython 3.11
     except ImportError:
         _sha256 = _import().sha256  # type: ignore[attr-defined]
 

@@ -39,6 +39,8 @@ OPTIONAL = frozenset(
     {"state_dir", "shell", "network", "unix_sockets", "tmp", "devices", "bwrap_path", "rules"}
 )
 KEYS = frozenset(DEFAULTS) | OPTIONAL
+# Written by hand; a project's file is a stranger's.
+LIMIT_BYTES = 1024 * 1024
 
 USER_ONLY = frozenset(
     {"state_dir", "shell", "backend", "backends", "clipboard", "network", "unix_sockets", "tmp",
@@ -71,12 +73,12 @@ def read_file(path: str) -> dict[str, Any] | None:
 
     Raises Problem("settings") that names file and key.
     """
-    data = files.read(path, documents.LIMIT_BYTES)
+    data = files.read(path, LIMIT_BYTES + 1, regular=True)
     if data is None:
         return None
     hint = "correct the file; nothing runs until it can be read"
     try:
-        values = documents.parse_json(data, path)
+        values = documents.parse_json(data, path, LIMIT_BYTES)
         documents.check(values, "settings.schema.json", path, kind="settings")
     except Problem as problem:
         raise Problem("settings", problem.message, hint) from None
@@ -95,10 +97,7 @@ def merge(
 
     Pure. `project` is {} when there is no project file.
     """
-    values = dict(DEFAULTS)
-    for key, value in user.items():
-        if key in KEYS:
-            values[key] = value
+    values = DEFAULTS | {key: value for key, value in user.items() if key in KEYS}
     ignored = []
     for key, value in project.items():
         if key not in KEYS:

@@ -29,9 +29,13 @@ def find(name: str) -> str | None:
     """The absolute path of the shell `name`, looked for in a fixed list of folders."""
     for folder in FOLDERS:
         path = os.path.join(folder, name)
-        if os.access(path, os.X_OK):
+        if _is_program(path):
             return path
     return None
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def login_shell() -> str:
@@ -53,7 +57,9 @@ def resolve(setting: str | None, login: str) -> Shell:
     readable = name in DIALECTS
     if not readable:
         name = "bash"
-    path = find(name)
+    # the login shell itself, where it lies in one of the folders: there may be another of its name
+    own = os.path.basename(login) == name and os.path.dirname(login) in FOLDERS
+    path = login if own and _is_program(login) else find(name)
     if path is None:
         raise Problem(
             "system",

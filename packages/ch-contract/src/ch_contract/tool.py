@@ -15,7 +15,7 @@ from .problems import Problem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
+    from typing import BinaryIO, TextIO
 
     from .messages import Run
 
@@ -33,19 +33,37 @@ class Streams:
         self.stderr = stderr
 
     def say(self, line: str) -> None:
-        """One line on standard error."""
-        self.stderr.write(line.encode("utf-8", "backslashreplace") + b"\n")
-        self.stderr.flush()
+        """One line on standard error. Where that is gone, the exit code alone tells."""
+        try:
+            self.stderr.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            self.stderr.flush()
+        except OSError:
+            _forget(self.stderr, sys.stderr, 2)
 
     def out(self, text: str) -> None:
-        """Text on standard output."""
-        self.stdout.write(text.encode("utf-8", "surrogateescape"))
-        self.stdout.flush()
+        """Text on standard output. Raises as `documents.put` does."""
+        documents.put(self.stdout, text.encode("utf-8", "surrogateescape"))
 
 
 def own_streams() -> Streams:
-    """The streams of this process."""
-    return Streams(sys.stdin.buffer, sys.stdout.buffer, sys.stderr.buffer)
+    """The streams of this process; a closed one is empty, or cannot be written."""
+    # Python leaves a closed one closed, and the next file that is opened would take its number.
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    return Streams(
+        sys.stdin.buffer if sys.stdin else open(0, "rb", buffering=0, closefd=False),
+        sys.stdout.buffer if sys.stdout else open(1, "wb", buffering=0, closefd=False),
+        sys.stderr.buffer if sys.stderr else open(2, "wb", buffering=0, closefd=False),
+    )
+
+
+def _forget(stream: BinaryIO, own: TextIO | None, number: int) -> None:
+    """Let what `stream` could not write go: Python flushes once more at exit and would complain."""
+    if own is not None and stream is own.buffer:
+        os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), number)
 
 
 def parse_flags(argv: list[str], known: dict[str, bool]) -> tuple[Flags, list[str]]:
@@ -97,31 +115,34 @@ def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int
     """Run `body` and turn whatever it raises into one line and an exit code.
 
     A Problem has the code of its kind, an interrupt 130, a closed pipe 74, anything else 70 with
-    the path of a file that holds the traceback.
+    the path of a file that holds the traceback. A Problem of the kind "bug" is kept there too.
     """
     try:
         return body()
     except Problem as problem:
-        streams.say(f"{tool}: {problems.sentence(problem.section(tool))}")
-        return problem.code
+        line = problems.sentence(problem.section(tool))
+        if problem.kind == "bug":
+            line = f"{line} — {_record_bug(tool, argv)}"
+        streams.say(f"{tool}: {line}")
+        code = problem.code
     except KeyboardInterrupt:
         streams.say(f"{tool}: interrupted")
-        return problems.INTERRUPTED
+        code = problems.INTERRUPTED
     except BrokenPipeError:
-        # nobody reads; Python would complain once more when it flushes at exit
-        if streams.stdout is getattr(sys.stdout, "buffer", None):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return problems.SYSTEM
-    except Exception:  # noqa: BLE001 - the one place where whatever is left becomes exit 70
-        path = _record_bug(tool, argv)
-        streams.say(
-            f"{tool}: this is a bug in {tool}; the traceback is in {path} — please report it"
-        )
-        return problems.BUG
+        # nobody reads, so there is nobody to tell
+        code = problems.SYSTEM
+    except Exception:  # noqa: BLE001 - the last line of defence; it is recorded, not lost
+        streams.say(f"{tool}: this is a bug in {tool}; {_record_bug(tool, argv)}")
+        code = problems.BUG
+    try:
+        streams.stdout.flush()
+    except OSError:
+        _forget(streams.stdout, sys.stdout, 1)
+    return code
 
 
 def _record_bug(tool: str, argv: list[str]) -> str:
-    """Keep the traceback of the present exception; gives the path of the file."""
+    """Keep the traceback of the present exception; gives half a sentence that says where."""
     import platform
     import tempfile
     import traceback
@@ -133,12 +154,16 @@ def _record_bug(tool: str, argv: list[str]) -> str:
     data = text.encode("utf-8", "backslashreplace")
     name = f"{tool}-{os.urandom(4).hex()}.txt"
     try:
-        path = os.path.join(files.private_folder(os.path.join(places.state_dir(), "bugs")), name)
+        folder = files.private_folder(os.path.join(places.state_dir(), "bugs"))
+        path = os.path.join(folder, name)
         files.write_atomic(path, data)
     except Problem:
-        path = os.path.join(tempfile.gettempdir(), name)
-        files.write_atomic(path, data)
-    return path
+        try:
+            path = os.path.join(tempfile.gettempdir(), name)
+            files.write_atomic(path, data)
+        except (OSError, Problem) as error:
+            return f"its traceback could not be kept ({error})"
+    return f"the traceback is in {path} — please report it"
 
 
 def pipe(
