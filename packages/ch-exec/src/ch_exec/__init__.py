@@ -1,1 +1,6 @@
-"""x"""
+"""Run an approved command, and tell exactly what happened."""
+
+from .cli import main
+from .plan import plan
+
+__all__ = ["main", "plan"]

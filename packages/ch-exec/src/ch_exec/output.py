@@ -1,0 +1,106 @@
+"""What a command has written: how many bytes and characters, and their hash, while it runs.
+
+The command writes into the file itself; nothing stands in between that could fill up, stall or
+outlive it. So this reads behind the writer, and must notice when the command cuts its own output
+off: a redirection to /dev/stdout or /dev/stderr empties a file before it writes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+
+from ch_contract.quiet_hashlib import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CHUNK = 256 * 1024
+# Enough of the bytes before the present place to recognise that the file was begun anew.
+MEMORY = 64
+
+
+class Tally:
+    """Bytes, characters and sha256 of a stream of bytes, however it is cut into pieces.
+
+    Characters are those of UTF-8; a byte that cannot be decoded counts one.
+    """
+
+    __slots__ = ("_characters", "_decoder", "_partial", "_sha256", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._characters = 0
+        self._partial = False
+        self._sha256 = sha256()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def update(self, data: bytes) -> None:
+        """Count `data`."""
+        self.size += len(data)
+        self._sha256.update(data)
+        if data.isascii() and not self._partial:
+            self._characters += len(data)
+            return
+        self._characters += len(self._decoder.decode(data))
+        self._partial = self._decoder.getstate()[0] != b""
+
+    @property
+    def characters(self) -> int:
+        """Characters so far; the bytes of one cut short count one each."""
+        return self._characters + len(self._decoder.getstate()[0])
+
+    @property
+    def sha256(self) -> str:
+        """The hash so far, 64 hexadecimal digits."""
+        return self._sha256.hexdigest()
+
+
+class Output:
+    """Reads the file `path` behind the one who writes it; `show` is given what is new."""
+
+    __slots__ = ("_fd", "_memory", "emptied", "show", "tally")
+
+    def __init__(self, path: str, show: Callable[[bytes], None] | None = None) -> None:
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._memory = b""
+        self.show = show
+        self.tally = Tally()
+        self.emptied = False
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    def advance(self) -> bool:
+        """Read one piece of what is new; whether there was any."""
+        data = os.pread(self._fd, CHUNK, self.tally.size)
+        if not data:
+            return False
+        self._take(data)
+        return True
+
+    def finish(self) -> None:
+        """Read up to where the file ends now; a process in the background may write on."""
+        size = os.fstat(self._fd).st_size
+        kept = len(self._memory)
+        if size < self.tally.size or (
+            kept and os.pread(self._fd, kept, self.tally.size - kept) != self._memory
+        ):
+            # begun anew: what was counted is no longer in the file
+            self.emptied = True
+            self.tally = Tally()
+            self._memory = b""
+            self.show = None
+        while self.tally.size < size:
+            data = os.pread(self._fd, min(CHUNK, size - self.tally.size), self.tally.size)
+            if not data:
+                break
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        self.tally.update(data)
+        self._memory = (self._memory + data[-MEMORY:])[-MEMORY:]
+        if self.show is not None:
+            self.show(data)

@@ -1,0 +1,187 @@
+"""Whether a judged document has a command to run, and how it would be run.
+
+Pure. It trusts no earlier stage: the verdict must speak of this very command, and an acceptance
+must carry its hash. How a process is started is left to the backend.
+"""
+
+from __future__ import annotations
+
+from ch_contract.problems import Problem
+from ch_contract.quiet_hashlib import hexdigest
+from ch_contract.shells import resolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ch_contract.messages import Decision, Run
+    from ch_contract.settings import Settings
+
+FOREIGN = frozenset({"goal", "control", "ignored", "malformed"})
+ACCEPTING = frozenset({"accept", "accept-unsandboxed", "always-allow", "allow-for-session"})
+GUARDED = (
+    ("goal", "goal"),
+    ("expect_revision", "expect-revision"),
+    ("action_id", "action-id"),
+)
+
+
+class Plan:
+    """One command, ready to be run.
+
+    `command` is the shell text, `timeout` is in seconds, `approval` is the decision it runs
+    under (None when the gate allowed it by itself).
+    """
+
+    __slots__ = (
+        "approval",
+        "command",
+        "cwd",
+        "dialect",
+        "run_id",
+        "session",
+        "shell",
+        "timeout",
+        "writes",
+    )
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        command: str,
+        cwd: str,
+        shell: str,
+        dialect: str,
+        timeout: int,
+        session: str | None = None,
+        approval: str | None = None,
+        writes: list[str] | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.command = command
+        self.cwd = cwd
+        self.shell = shell
+        self.dialect = dialect
+        self.timeout = timeout
+        self.session = session
+        self.approval = approval
+        self.writes = writes
+
+
+def is_foreign(document: Run) -> bool:
+    """Whether there is nothing in `document` for ch-exec to do."""
+    payload = document["payload"]
+    return (
+        payload["kind"] in FOREIGN
+        or payload["command"] is None
+        or document["verdict"]["decision"] == "deny"
+    )
+
+
+def permitted(document: Run) -> bool:
+    """Whether the command may run now; False when it still waits, or was turned down.
+
+    Raises Problem("refused") when the document does not add up, Problem("system") for an
+    acceptance that only holds inside a sandbox.
+    """
+    command = document["payload"]["command"]
+    parts = [
+        part["decision"]
+        for part in document["verdict"]["parts"]
+        if part["kind"] == "command" and part["subject"] == command
+    ]
+    if not parts:
+        raise Problem(
+            "refused",
+            "the verdict does not speak of this command",
+            "nothing was run; let ch-gate judge the document again",
+        )
+    _check_guard(document)
+    if "deny" in parts:
+        return False
+    if "ask" in parts and not _accepted(document):
+        return False
+    _check_changes(document)
+    return True
+
+
+def approval(document: Run) -> str | None:
+    """The decision the command runs under; None when nobody was asked."""
+    decisions = _decisions(document)
+    return decisions[-1]["decision"] if decisions else None
+
+
+def _decisions(document: Run) -> list[Decision]:
+    """What was decided about the command, by its hash."""
+    command = document["payload"]["command"]
+    digest = hexdigest((command or "").encode())
+    return [entry for entry in document.get("decisions", ()) if entry["subject_sha256"] == digest]
+
+
+def _accepted(document: Run) -> bool:
+    decisions = [entry["decision"] for entry in _decisions(document)]
+    if not decisions or not ACCEPTING.issuperset(decisions):
+        return False
+    if decisions[-1] != "accept-unsandboxed":
+        raise Problem(
+            "system",
+            "the command was accepted for a sandbox, and this version has none",
+            "nothing was run; accept it unsandboxed if it may run without one",
+        )
+    return True
+
+
+def _check_guard(document: Run) -> None:
+    if "standing" in document:
+        return
+    for key, header in GUARDED:
+        if document["payload"]["metadata"].get(key) is not None:
+            raise Problem(
+                "refused",
+                f"no guard has looked at the header {header}: of this payload",
+                "nothing was run; put `ch-goal guard` before ch-gate",
+            )
+
+
+def _check_changes(document: Run) -> None:
+    """A command that comes with file changes runs after them, or not at all."""
+    if not document["payload"]["changes"]:
+        return
+    applied = document.get("applied")
+    if applied is None or applied["rolled_back"]:
+        raise Problem(
+            "refused",
+            "the file changes of this payload were not applied, so its command was not run",
+            "let ch-stage apply them first",
+        )
+
+
+def plan(document: Run, settings: Settings, login: str) -> Plan:
+    """How the permitted command of `document` is run; `login` is the user's login shell.
+
+    Raises Problem("refused") when the shell that would run it speaks another language than the
+    one it was judged in, or when no shell can be given this text.
+    """
+    payload = document["payload"]
+    command = payload["command"] or ""
+    if "\0" in command:
+        raise Problem("refused", "the command holds a NUL character", "copy it again")
+    shell = resolve(settings.get("shell"), login)
+    judged = document["verdict"]["dialect"]
+    if shell.dialect != judged:
+        raise Problem(
+            "refused",
+            f"the command was judged as {judged}, but {shell.path} reads {shell.dialect}",
+            "nothing was run; use one shell setting for ch-gate and ch-exec",
+        )
+    metadata = payload["metadata"]
+    return Plan(
+        run_id=document["run_id"],
+        command=command,
+        cwd=document["cwd"],
+        shell=shell.path,
+        dialect=shell.dialect,
+        timeout=metadata["timeout"] or settings["timeout"],
+        session=metadata["session"],
+        approval=approval(document),
+        writes=metadata["writes"],
+    )

@@ -1,0 +1,445 @@
+"""Start one process, follow it to its end, and end it with everything it started.
+
+Decides nothing about commands: a backend says what to start. The child is forked first and waits
+until the record of the run is on the disk; only then does it become the command. The end of the
+run is the end of that process and not of its output, so what it leaves in the background neither
+delays nor is harmed by it. Timeout and cancel send TERM to every process of the run, then KILL,
+until none is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import signal
+import sys
+import time
+
+from ch_contract import processes
+from ch_contract.problems import Problem
+
+from . import descendants
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType, TracebackType
+    from typing import NoReturn, Protocol, Self
+
+    from .output import Output
+
+    class Beat(Protocol):
+        """What is told that time passes."""
+
+        def beat(self) -> None:
+            """Called between two looks at the output."""
+
+
+CANCEL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A cancel that comes as a file is seen within the longer of these, in seconds.
+STEP_SHORTEST = 0.02
+STEP_LONGEST = 0.2
+# Both together are the two seconds in which a run must be gone.
+TERM_SECONDS = 1.0
+KILL_SECONDS = 0.9
+# The number of that call in the interface of Linux.
+PR_SET_CHILD_SUBREAPER = 36
+_ADOPTS = sys.platform.startswith("linux")
+
+
+class Launch:
+    """What to start: argument vector, environment, working folder, descriptor of the output."""
+
+    __slots__ = ("argv", "cwd", "environment", "output")
+
+    def __init__(
+        self, argv: list[bytes], environment: dict[bytes, bytes], cwd: str, output: int
+    ) -> None:
+        self.argv = argv
+        self.environment = environment
+        self.cwd = cwd
+        self.output = output
+
+
+class Ending:
+    """How a process ended.
+
+    `code` is the wait status as `os.waitstatus_to_exitcode` gives it (a signal is negative), None
+    when it could not be ended. `reason` is "timeout", "cancel" or None. `seconds` is how long it
+    ran, `ended` how many processes were ended, `left` how many could not be.
+    """
+
+    __slots__ = ("code", "ended", "left", "reason", "seconds")
+
+    def __init__(self) -> None:
+        self.code: int | None = None
+        self.reason: str | None = None
+        self.seconds = 0.0
+        self.ended = 0
+        self.left = 0
+
+
+class Wakeups:
+    """Signals as bytes on a pipe, so that one wait covers time, a child's end and a cancel.
+
+    A cancelling signal that was ignored when we were started (nohup) stays ignored.
+    """
+
+    __slots__ = ("_before", "_before_fd", "_poll", "_reader", "_writer", "cancelled", "is_deaf")
+
+    def __init__(self) -> None:
+        self.cancelled = 0
+        self.is_deaf = False
+        self._before: list[tuple[int, object]] = []
+
+    def __enter__(self) -> Self:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
+        self._poll = select.poll()
+        self._poll.register(self._reader, select.POLLIN)
+        try:
+            self._before_fd = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        except ValueError:
+            # not the main thread: no signal comes to us, so waits are kept short
+            self.is_deaf = True
+            return self
+        for number in (signal.SIGCHLD, *CANCEL):
+            if number != signal.SIGCHLD and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            self._before.append((number, signal.signal(number, _only_wake)))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.is_deaf:
+            for number, handler in self._before:
+                # None: it was not set from Python and cannot be set back
+                signal.signal(number, handler or signal.SIG_DFL)  # type: ignore[arg-type]
+            signal.set_wakeup_fd(self._before_fd)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def wait(self, seconds: float) -> None:
+        """Sleep until a signal comes, at most `seconds`; cancelling ones are counted."""
+        if self.is_deaf:
+            seconds = min(seconds, STEP_SHORTEST)
+        if self._poll.poll(max(0.0, seconds) * 1000):
+            numbers = os.read(self._reader, 4096)
+            self.cancelled += sum(number in CANCEL for number in numbers)
+
+
+def _only_wake(_number: int, _frame: FrameType | None) -> None:
+    """Let the byte on the pipe say it."""
+
+
+class Child:
+    """A forked process that waits to become the command."""
+
+    __slots__ = ("_gate", "_report", "before", "pid")
+
+    def __init__(self, launch: Launch) -> None:
+        self.before = _children()
+        gate, self._gate = os.pipe()
+        self._report, report = os.pipe()
+        try:
+            self.pid = os.fork()
+        except OSError as error:
+            for fd in (gate, self._gate, self._report, report):
+                os.close(fd)
+            raise Problem(
+                "system", f"cannot start a process: {error.strerror}", "nothing was run"
+            ) from None
+        if self.pid == 0:
+            _become(launch, gate, report)
+        os.close(gate)
+        os.close(report)
+
+    def start(self) -> str:
+        """Its start time. Raises Problem("system") when it is gone already."""
+        start = processes.started(self.pid)
+        if start is None:
+            raise Problem("system", "the process ended before it began", "nothing was run")
+        return start
+
+    def release(self) -> None:
+        """Let it become the command. Raises Problem("system") when it cannot."""
+        # should it be gone already, the report below says so
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._gate, b"g")
+        os.close(self._gate)
+        # the pipe closes by itself when the program is started
+        report = os.read(self._report, 64)
+        os.close(self._report)
+        if not report:
+            return
+        os.waitpid(self.pid, 0)
+        step, _, number = report.decode().partition(" ")
+        raise Problem("system", f"cannot {step}: {os.strerror(int(number))}", "nothing was run")
+
+    def discard(self) -> None:
+        """End it before it becomes anything."""
+        os.close(self._gate)
+        os.close(self._report)
+        os.waitpid(self.pid, 0)
+
+
+def _become(launch: Launch, gate: int, report: int) -> NoReturn:
+    """In the child: wait for the gate, then be the command. Never returns."""
+    step = "prepare the process"
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in signal.valid_signals():
+            # KILL, STOP and those of the C library cannot be set
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        # a session without a terminal: nothing can ask on /dev/tty (field-notes, prompts)
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(launch.output, 1)
+        os.dup2(launch.output, 2)
+        for name in os.listdir("/dev/fd"):
+            fd = int(name)
+            if fd > 2 and fd not in (gate, report):
+                # the listing's own descriptor is closed already
+                with contextlib.suppress(OSError):
+                    os.close(fd)
+        if os.read(gate, 1) != b"g":
+            os._exit(0)
+        step = f"enter {launch.cwd}"
+        os.chdir(launch.cwd)
+        step = f"start {os.fsdecode(launch.argv[0])}"
+        os.execve(launch.argv[0], launch.argv, launch.environment)  # noqa: S606 (a shell it is)
+    except OSError as error:
+        os.write(report, f"{step} {error.errno or errno.EINVAL}".encode())
+    except BaseException:  # noqa: BLE001 (this process has no caller to tell)
+        # without a word on the pipe this would look like a command that exited with 127
+        os.write(report, f"{step} {errno.EINVAL}".encode())
+    finally:
+        os._exit(127)
+
+
+def run(
+    launch: Launch,
+    output: Output,
+    *,
+    timeout: float,
+    cancel_path: str,
+    run_id: str,
+    record: Callable[[int, str], None],
+    view: Beat | None = None,
+) -> Ending:
+    """Start `launch` and follow it to its end.
+
+    `record` is called with the process id and its start time and must have everything on the disk
+    when it returns; whatever it raises, nothing is run. `timeout` is in seconds. Raises
+    Problem("system") when the process cannot be started.
+    """
+    with Wakeups() as wakeups:
+        _reap(_left_behind)
+        child = Child(launch)
+        try:
+            record(child.pid, child.start())
+        except BaseException:
+            child.discard()
+            raise
+        with _adopting_orphans():
+            child.release()
+            try:
+                return _follow(
+                    child,
+                    output,
+                    wakeups,
+                    timeout=timeout,
+                    cancel_path=cancel_path,
+                    run_id=run_id,
+                    view=view,
+                )
+            finally:
+                _left_behind.update(_children() - child.before)
+
+
+def _children() -> frozenset[int]:
+    """Our children; none where no orphan ever comes to us."""
+    return descendants.children_of(os.getpid()) if _ADOPTS else frozenset()
+
+
+# Orphans of earlier runs that live on in the background: they are ours to bury.
+_left_behind: set[int] = set()
+
+
+def _reap(pids: set[int]) -> None:
+    """Bury those of `pids` that have died."""
+    for pid in list(pids):
+        try:
+            gone = os.waitpid(pid, os.WNOHANG)[0] == pid
+        except ChildProcessError:
+            gone = True
+        if gone:
+            pids.discard(pid)
+
+
+def _follow(
+    child: Child,
+    output: Output,
+    wakeups: Wakeups,
+    *,
+    timeout: float,
+    cancel_path: str,
+    run_id: str,
+    view: Beat | None,
+) -> Ending:
+    ending = Ending()
+    begin = time.monotonic()
+    step = STEP_SHORTEST
+    while True:
+        pid, status = os.waitpid(child.pid, os.WNOHANG)
+        if pid:
+            ending.code = os.waitstatus_to_exitcode(status)
+            break
+        grew = output.advance()
+        if view is not None:
+            view.beat()
+        left = begin + timeout - time.monotonic()
+        if wakeups.cancelled or os.path.lexists(cancel_path):
+            ending.reason = "cancel"
+        elif left <= 0:
+            ending.reason = "timeout"
+        if ending.reason is not None:
+            _end(child, run_id, wakeups, ending)
+            break
+        step = STEP_SHORTEST if grew else min(step * 1.5, STEP_LONGEST)
+        wakeups.wait(0 if grew else min(step, left))
+    ending.seconds = time.monotonic() - begin
+    output.finish()
+    return ending
+
+
+def _end(child: Child, run_id: str, wakeups: Wakeups, ending: Ending) -> None:
+    """End every process of the run: TERM, after a while KILL, until none is left."""
+    own = os.getpid()
+    begin = time.monotonic()
+    patience = begin + TERM_SECONDS
+    asked: set[tuple[int, str]] = set()
+    killed: set[tuple[int, str]] = set()
+    reached: set[tuple[int, str]] = set()
+    signals_before = wakeups.cancelled
+    while True:
+        alive = []
+        before = child.before if _ADOPTS else None
+        for process in descendants.members(_listing(run_id), child.pid, own, before):
+            if process.pid == child.pid or (process.is_dead and process.parent == own):
+                _bury(process.pid, child.pid, ending)
+            if not process.is_dead:
+                alive.append(process)
+        now = time.monotonic()
+        if not alive or now > patience + KILL_SECONDS:
+            break
+        if wakeups.cancelled > signals_before:
+            # asked once more: no more patience
+            patience = min(patience, now)
+        news = len(asked) + len(killed)
+        for process in alive:
+            key = (process.pid, process.start)
+            if now >= patience:
+                if key not in killed and _send(process, signal.SIGKILL):
+                    reached.add(key)
+                killed.add(key)
+            elif key not in asked:
+                if _send(process, signal.SIGTERM):
+                    reached.add(key)
+                # one that is stopped takes TERM only when it goes on
+                _send(process, signal.SIGCONT)
+                asked.add(key)
+        news -= len(asked) + len(killed)
+        wakeups.wait(0.002 if news else STEP_SHORTEST)
+    _bury(child.pid, child.pid, ending)
+    ending.left = len(alive)
+    ending.ended = len(reached.difference((p.pid, p.start) for p in alive))
+
+
+def _bury(pid: int, shell: int, ending: Ending) -> None:
+    """Collect the exit status of our child `pid` if it is dead; keep the shell's."""
+    try:
+        done, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return
+    if done == shell and ending.code is None:
+        ending.code = os.waitstatus_to_exitcode(status)
+
+
+def _send(process: descendants.Process, number: int) -> bool:
+    """Send a signal to exactly this process; whether it was still there."""
+    try:
+        if not process.start:
+            os.kill(process.pid, number)
+            return True
+        # a descriptor holds the process; the start time tells it from a later one of its id
+        fd = os.pidfd_open(process.pid)
+        try:
+            same = descendants.read(process.pid)
+            if same is None or same.start != process.start:
+                return False
+            signal.pidfd_send_signal(fd, number)
+        finally:
+            os.close(fd)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _listing(run_id: str) -> list[descendants.Process]:
+    """All processes of the machine."""
+    if _ADOPTS:
+        return descendants.listing(run_id)
+    return descendants.parse_ps(_ps(), run_id)
+
+
+def _ps() -> str:
+    """What `ps` tells, where there is no /proc (macOS): with each process's environment."""
+    import subprocess
+
+    command = ["/bin/ps", "-A", "-E", "-ww", "-o", "pid=,ppid=,pgid=,sess=,stat=,command="]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, env={"LC_ALL": "C"}, timeout=1, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def _adopting_orphans() -> Iterator[None]:
+    """While the block runs, orphans below us come to us instead of to process 1 (Linux).
+
+    So nothing that forks twice and starts a session of its own gets out of sight.
+    """
+    call = _prctl()
+    if call is not None:
+        call(1)
+    try:
+        yield
+    finally:
+        if call is not None:
+            call(0)
+
+
+def _prctl() -> Callable[[int], None] | None:
+    """prctl(PR_SET_CHILD_SUBREAPER, …); None where there is none."""
+    if not _ADOPTS:
+        return None
+    # the part of ctypes written in C is enough, and costs a quarter of the whole
+    import _ctypes
+
+    # None is this program itself with all its libraries; the type stub does not know that
+    whole = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
+    address = _ctypes.dlsym(whole, "prctl")
+    return lambda on: _ctypes.call_function(address, (PR_SET_CHILD_SUBREAPER, on, 0, 0, 0))
