@@ -60,7 +60,7 @@ def resolve(ref: str, home: str) -> tuple[Schema, str]:
 
 def accepts(value: object, ref: str) -> bool:
     """Whether `value` surely satisfies `ref` (`run.schema.json#/$defs/gated`)."""
-    schema, home = resolve(ref, ref.partition("#")[0])
+    schema, home = resolve(ref, "")
     try:
         return _accepts(value, schema, home)
     except _Unsure:
