@@ -1,0 +1,57 @@
+"""Set up and run every test, on a fresh checkout: `python3 tests/run.py`.
+
+It installs what the tests need into the folder .venv of the checkout (and, as root on a Debian
+system, the packages of .ci/packages), then calls tox. Options are passed on to tox.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / ".venv"
+INTERPRETERS = ("3.11", "3.12", "3.13")
+
+
+def pyenv_versions() -> str | None:
+    """The newest pyenv interpreter of each version we test, as PYENV_VERSION takes them."""
+    try:
+        done = subprocess.run(
+            ["pyenv", "versions", "--bare"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    found = []
+    for wanted in INTERPRETERS:
+        numbers = [
+            line.strip()
+            for line in done.stdout.splitlines()
+            if line.strip().startswith(f"{wanted}.") and line.strip().replace(".", "").isdigit()
+        ]
+        if numbers:
+            found.append(max(numbers, key=lambda text: [int(part) for part in text.split(".")]))
+    return ":".join(found) or None
+
+
+def main(argv: list[str]) -> int:
+    """Set up, then run tox; gives its exit code."""
+    subprocess.run(["bash", str(ROOT / ".ci" / "packages")], check=True)
+    python = TOOLS / "bin" / "python"
+    if not python.exists():
+        venv.create(TOOLS, with_pip=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "tox>=4.20,<5"], check=True)
+    environment = dict(os.environ)
+    # pyenv's shims answer only for the versions that are switched on
+    versions = environment.get("PYENV_VERSION") or pyenv_versions()
+    if versions is not None:
+        environment["PYENV_VERSION"] = versions
+    command = [python, "-m", "tox", "run", *(argv or ["--skip-env", "bench"])]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
