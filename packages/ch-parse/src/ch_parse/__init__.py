@@ -1,1 +1,6 @@
-"""x"""
+"""What does this text ask for?"""
+
+from .cli import main
+from .ladder import parse
+
+__all__ = ["main", "parse"]

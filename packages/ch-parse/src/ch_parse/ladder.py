@@ -1,0 +1,185 @@
+"""The detection ladder: which rung a text stands on, and what it asks for there.
+
+The first line decides first: a text of the harness's own or one marked as documentation is never
+a payload, a header on line one makes the text an unfenced block. Then come fences and control
+triggers, and what is left is a bare command. Everything here is a function of the text alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ch_contract.problems import Problem
+
+from . import change, control, fences, header, payload, repairs, shell, unfenced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ch_contract.messages import Payload
+
+# Unicode characters of one text; chats refuse longer messages anyway.
+LIMIT = 32_000
+
+MARKER = "clip-harness:"
+
+_RESULT = re.compile(r"(?:`{3,}|~{3,})[ \t]*result$")
+_STATUS = re.compile(r"^\[[^\]\n]*\]\r?$", re.MULTILINE)
+_FENCE_ALIKE = re.compile(r"^[ \t\u00a0\u200b\ufeff>]*(?:```|~~~)", re.MULTILINE)
+
+
+def parse(text: str, session: str | None = None) -> Payload:
+    """What `text` asks for.
+
+    `session` binds a text that names none. Raises Problem("malformed"), with the line it concerns
+    and what to do, for a text that is empty, longer than `LIMIT` characters, or cannot be read
+    without guessing. Takes time in proportion to the length of the text.
+    """
+    refuse_size(len(text))
+    return climb(text, session)
+
+
+def refuse_size(characters: int) -> None:
+    """Raise Problem("malformed") for a text with more than `LIMIT` characters."""
+    if characters > LIMIT:
+        raise Problem(
+            "malformed",
+            f"the text has {characters:,} characters; at most {LIMIT:,} are taken",
+            "copy the block alone, or send it in parts",
+        )
+
+
+def climb(text: str, session: str | None = None) -> Payload:
+    """`parse` for a text of any length."""
+    record = repairs.Record()
+    text = repairs.without_bom(text, record)
+    if not text.strip():
+        raise Problem("malformed", "the text is empty", "copy a command or a block, then try again")
+    own = _own_text(text)
+    if own is not None:
+        return payload.ignored(own)
+    start = unfenced.find(text)
+    if start is not None:
+        return unfenced.read(text, start, record, session)
+    found = fences.scan(text)
+    wanted = fences.payload_fences(text, found)
+    trigger = control.find(text, found)
+    if trigger is not None:
+        trigger["session"] = trigger["session"] or session
+        return payload.build("control", "fenced", record, control=trigger)
+    if wanted:
+        return _fenced(text, wanted, record, session)
+    if found:
+        return payload.ignored(_foreign(found))
+    return _bare(text, record, session)
+
+
+def is_bare(text: str) -> bool:
+    """Whether `text` stands on the last rung: nothing in it says that it is meant for us."""
+    text = repairs.without_bom(text, repairs.Record())
+    if _own_text(text) is not None or unfenced.find(text) is not None:
+        return False
+    return not any(
+        fence.language in fences.PAYLOAD
+        or fence.language in control.ACTIONS
+        or fence.nested_payload
+        for fence in fences.scan(text)
+    )
+
+
+def bare(text: str, session: str | None = None) -> Payload:
+    """The payload of a text that is known to be a command: no header, no fence, no mend."""
+    refuse_size(len(text))
+    if not text.strip():
+        raise Problem("malformed", "the command is empty", "give a command")
+    command = repairs.unterminated(text)
+    metadata = payload.no_metadata(session)
+    return payload.build("command", "bare", repairs.Record(), metadata, command=command)
+
+
+def _own_text(text: str) -> str | None:
+    """Why the text is one of the harness's own, None when it is not."""
+    line, _ = repairs.take_line(text, repairs.first_line(text))
+    line = line.strip()
+    if line.startswith(MARKER):
+        return f"the text begins with {line[:60]!r}: it is meant for reading, not to be run"
+    if _RESULT.match(line):
+        return "the text is a result block: it is meant for the chat"
+    return None
+
+
+def _foreign(found: list[fences.Fence]) -> str:
+    languages = sorted({fence.language[:40] or "no language" for fence in found})
+    return (
+        f"no block here is meant for the harness ({', '.join(languages[:8])}); "
+        "a command belongs into a shell block, a change into a file, patch or edit block"
+    )
+
+
+def _fenced(
+    text: str, wanted: list[fences.Fence], record: repairs.Record, session: str | None
+) -> Payload:
+    """The payload of a message with blocks of ours: at most one shell block, any changes."""
+    shells = [fence for fence in wanted if fence.language in fences.SHELL]
+    if len(shells) > 1:
+        raise Problem(
+            "malformed",
+            "the message holds more than one shell block",
+            "send one shell block at a time; it may hold several commands",
+            shells[1].line,
+        )
+    changes = []
+    for fence in wanted:
+        _note_hard_blanks(text, fence, record)
+        if fence.language in fences.CHANGES:
+            body = fence.body(text, record)
+            changes.append(change.read(fence.language, body, fence.line + 1, record))
+    if not shells:
+        metadata = payload.no_metadata(session)
+        return payload.build("changes", "fenced", record, metadata, changes=changes)
+    fence = shells[0]
+    body = fence.body(text, record)
+    head = header.read(body, fence.line + 1, record, fenced=True, session=session)
+    return shell.read(head, "fenced", record, changes)
+
+
+def _note_hard_blanks(text: str, fence: fences.Fence, record: repairs.Record) -> None:
+    opening, _ = repairs.take_line(text, fence.start)
+    closing = text[fence.body_end : fence.end]
+    for line in (opening, closing):
+        repairs.header_line(line, record)
+
+
+def _has_status_line(text: str) -> bool:
+    """Whether a line of `text` reads like the end of a result: `[exit 0 \u00b7 3.2s]`."""
+    return any(" \u00b7 " in match.group() for match in _STATUS.finditer(text))
+
+
+def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
+    match = _FENCE_ALIKE.search(text)
+    if match is not None:
+        raise Problem(
+            "malformed",
+            "the text holds a fence that cannot be read",
+            "put the fence at the start of its line and the text on lines of its own",
+            text.count("\n", 0, match.end()) + 1,
+        )
+    whole = text.strip()
+    if len(whole) > 1 and whole[0] == whole[-1] == "`" and "`" not in whole[1:-1]:
+        raise Problem(
+            "malformed",
+            "the whole text stands in backticks: a shell would run what it prints",
+            "copy it without the backticks",
+            1,
+        )
+    offset = repairs.first_line(text)
+    line = text.count("\n", 0, offset) + 1
+    first, _ = repairs.take_line(text, offset)
+    header.refuse_alike(first, line)
+    unfenced.refuse_lost_change(text, 1)
+    if first.startswith("$ ") and _has_status_line(text):
+        return payload.ignored("the text is a result without its fence: it is meant for the chat")
+    command = repairs.without_prompt(repairs.shell_text(text, record), 1, record)
+    if not command.strip():
+        raise Problem("malformed", "there is a prompt and no command", "copy the command too", line)
+    metadata = payload.no_metadata(session)
+    return payload.build("command", "bare", record, metadata, command=command)
