@@ -75,8 +75,8 @@ def sync_folder(path: str) -> None:
         os.close(fd)
 
 
-def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Replace the file `path` by `data`, durably, or leave it as it is.
+def write_atomic(path: str, data: bytes | Iterator[bytes], mode: int = 0o600) -> None:
+    """Replace the file `path` by `data` (whole or in parts), durably, or leave it as it is.
 
     Raises Problem("system") on any failure; no temporary file is left behind.
     """
@@ -87,7 +87,8 @@ def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PRIVATE, mode)
         try:
             try:
-                write_all(fd, data)
+                for part in (data,) if isinstance(data, bytes) else data:
+                    write_all(fd, part)
                 os.fsync(fd)
             finally:
                 os.close(fd)

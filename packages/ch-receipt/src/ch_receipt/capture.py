@@ -1,0 +1,81 @@
+"""Recording a text before anything else is done with it.
+
+Writes the raw bytes, the file that says the run is open, and the ledger line, in this order: what
+the ledger tells of is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from ch_contract import clock, documents, files, places, processes
+from ch_contract.problems import Problem
+from ch_contract.quiet_hashlib import hexdigest
+
+from . import ledger, receipt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ch_contract.messages import OpenRun
+
+    Captured = dict[str, str | int]
+
+
+def capture(
+    state: str,
+    raw: bytes,
+    *,
+    run_id: str,
+    trigger: str,
+    cwd: str,
+    session: str | None,
+    at: str | None,
+    owner: int,
+) -> Captured:
+    """Record `raw` as what run `run_id` began with; gives its id, hash, size and time.
+
+    `owner` is the process whose death leaves the run without an end. Raises Problem("usage") when
+    it does not live or the run was captured before, Problem("system") when a file cannot be
+    written (no line is added then).
+    """
+    at = at if at is not None else clock.now()
+    started = processes.started(owner)
+    if started is None:
+        raise Problem("usage", f"--owner-pid: there is no process {owner}")
+    folder = places.run_dir(state, run_id)
+    payload = os.path.join(folder, "payload.txt")
+    if os.path.lexists(payload):
+        raise Problem("usage", f"--run-id: {run_id} was captured before", "mint a new run id")
+    opened: OpenRun = {
+        "format": "clip-harness/open-run@1",
+        "run_id": run_id,
+        "session": session,
+        "state": "running",
+        "pid": owner,
+        "started": started,
+        "at": at,
+    }
+    digest = hexdigest(raw)
+    line = receipt.captured(
+        at, run_id, session=session, trigger=trigger, cwd=cwd, sha256=digest, size=len(raw)
+    )
+    documents.check(opened, "store/open-run.schema.json", "capture", kind="usage")
+    # everything the flags bring is checked before the first byte is written
+    checked = {"format": "clip-harness/receipt@1", "seq": 1, "prev": ledger.ZEROS, **line}
+    documents.check(checked, "store/ledger-line.schema.json", "capture", kind="usage")
+    open_path = places.open_run(state, run_id)
+    files.private_folder(folder)
+    files.private_folder(os.path.dirname(open_path))
+    try:
+        files.write_atomic(payload, raw)
+        files.write_atomic(open_path, documents.encode(opened))
+        ledger.append(state, line)
+    except Problem:
+        # nothing will run: no file that no line tells of, no run without an end
+        with contextlib.suppress(Problem, OSError):
+            files.remove(open_path)
+            files.remove(payload)
+            os.rmdir(folder)
+        raise
+    return {"run_id": run_id, "sha256": digest, "bytes": len(raw), "at": at}

@@ -1,0 +1,59 @@
+"""Raw output and foreign text as something a person can read and a chat can hold.
+
+Decides what is shown for bytes that are no text and for characters that steer a terminal. The
+raw bytes stay in `output.txt`. Pure.
+"""
+
+from __future__ import annotations
+
+# Every control character but newline and tab, and every byte that was no UTF-8.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), 127)}
+_CONTROLS.update({code: f"\\u{code:04x}" for code in range(0x80, 0xA0)})
+_CONTROLS.update({0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)})
+
+# In what a person judges by, also what is invisible or turns the text around.
+_HIDING = {
+    code: f"\\u{code:04x}"
+    for code in (
+        0x061C, 0x200B, *range(0x200E, 0x2010), 0x2028, 0x2029, *range(0x202A, 0x202F), 0x2060,
+        *range(0x2066, 0x206A), 0xFEFF,
+    )
+}  # fmt: skip
+_VISIBLE = {**_CONTROLS, **_HIDING}
+
+_STEERING = ("\x1b", "\r", "\b")
+
+
+def decode(data: bytes) -> str:
+    """`data` as UTF-8; each byte that is none counts as one (surrogate) character."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    """The bytes that `decode` made `text` of."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def output(text: str) -> str:
+    """Output as the terminal would have shown it in the end, without colours.
+
+    Escape sequences go, carriage returns and backspaces are replayed, what is left of control
+    characters and undecodable bytes becomes a backslash escape.
+    """
+    if any(sign in text for sign in _STEERING):
+        from .replay import replay
+
+        text = replay(text)
+    return text.translate(_CONTROLS)
+
+
+def visible(text: str) -> str:
+    """A command, path or sentence with nothing in it that hides or turns text around."""
+    if text.isascii() and text.isprintable():
+        return text
+    return text.translate(_VISIBLE)
+
+
+def line(text: str) -> str:
+    """`visible`, on one line."""
+    return visible(" ".join(text.split()))
