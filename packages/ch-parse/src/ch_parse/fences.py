@@ -22,6 +22,9 @@ SHELL = frozenset({"shell", "run"})
 CHANGES = frozenset({"file", "patch", "edit"})
 PAYLOAD = SHELL | CHANGES
 
+# More blocks than any message has; it bounds the time a hostile one costs.
+MOST = 500
+
 LONGER = "use a longer fence around it: four backticks outside, three inside"
 
 _BLANKS = " \t\r\u00a0\u2007\u202f"
@@ -86,10 +89,18 @@ def _language(info: str) -> str:
     return words[0].lower() if words else ""
 
 
+def has_run(text: str) -> bool:
+    """Whether `text` holds three backticks or tildes in a row: without them there is no fence."""
+    return "```" in text or "~~~" in text
+
+
 def scan(text: str) -> list[Fence]:
-    """The blocks of `text` in their order; the last one may be open."""
+    """The blocks of `text` in their order; the last one may be open.
+
+    Stops when there are more than `MOST`.
+    """
     found: list[Fence] = []
-    if "```" not in text and "~~~" not in text:
+    if not has_run(text):
         return found
     current: Fence | None = None
     line, counted = 1, 0
@@ -99,17 +110,19 @@ def scan(text: str) -> list[Fence]:
         if run[0] == "`" and "`" in info:
             continue  # code within a line of prose
         start = match.start()
-        line += text.count("\n", counted, start)
-        counted = start
         if current is None:
+            if len(found) > MOST:
+                break  # payload_fences refuses them all
+            line += text.count("\n", counted, start)
+            counted = start
             body = min(match.end() + 1, len(text))
             current = Fence(start, line, (indent, run, info), body)
             found.append(current)
         elif run[0] == current.char and len(run) >= current.length:
             if info:
                 if current.nested is None:
-                    current.nested = line
-                if _language(info) in PAYLOAD:
+                    current.nested = line + text.count("\n", counted, start)
+                if not current.nested_payload and _language(info) in PAYLOAD:
                     current.nested_payload = True
             else:
                 current.body_end = start
@@ -134,9 +147,17 @@ def payload_fences(text: str, found: list[Fence]) -> list[Fence]:
     """The blocks that are ours.
 
     Raises Problem("malformed") when a block of ours is there but where it ends, or whether it is
-    meant, is in doubt.
+    meant, is in doubt, and when there are more than `MOST` blocks.
     """
-    _refuse_misplaced(text, found)
+    if len(found) > MOST:
+        raise Problem(
+            "malformed",
+            f"the text holds more than {MOST} blocks",
+            "copy the blocks that are meant alone",
+            found[-1].line,
+        )
+    if has_run(text):
+        _refuse_misplaced(text, found)
     wanted = [fence for fence in found if fence.language in PAYLOAD]
     for fence in found:
         if fence.nested is not None and (wanted or fence.nested_payload):

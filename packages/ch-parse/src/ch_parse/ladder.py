@@ -155,7 +155,7 @@ def _has_status_line(text: str) -> bool:
 
 
 def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
-    match = _FENCE_ALIKE.search(text)
+    match = _FENCE_ALIKE.search(text) if fences.has_run(text) else None
     if match is not None:
         raise Problem(
             "malformed",

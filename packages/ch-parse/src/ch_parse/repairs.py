@@ -7,6 +7,8 @@ business. The content of a file is never touched.
 
 from __future__ import annotations
 
+import re
+
 from ch_contract.problems import Problem
 
 NAMES = (
@@ -31,6 +33,7 @@ MOST_LABELS = 4
 
 BOM = "\ufeff"
 BLANKS = " \t"
+_INK = re.compile(r"\S")
 _HARD_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 
 
@@ -82,14 +85,10 @@ def header_line(line: str, record: Record) -> str:
 
 def first_line(text: str, start: int = 0) -> int:
     """The offset of the first line that is not blank, from `start`; the length if none is."""
-    while start < len(text):
-        end = text.find("\n", start)
-        if end < 0:
-            end = len(text)
-        if text[start:end].strip():
-            return start
-        start = end + 1
-    return len(text)
+    ink = _INK.search(text, start)
+    if ink is None:
+        return len(text)
+    return max(start, text.rfind("\n", start, ink.start()) + 1)
 
 
 def unterminated(text: str) -> str:

@@ -90,8 +90,10 @@ def refuse_lost_change(text: str, line: int) -> None:
 
     Raises Problem("malformed").
     """
-    match = _GLUED_CHANGE.search(text) or _FENCED_CHANGE.search(text)
-    if match is None:
+    match = None
+    if "path:" in text:
+        match = _GLUED_CHANGE.search(text) or _FENCED_CHANGE.search(text)
+    if match is None and "old_string:" in text:
         match = _OLD.search(text)
         if match is not None and _NEW.search(text, match.end()) is None:
             match = None
