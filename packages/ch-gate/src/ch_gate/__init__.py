@@ -1,1 +1,6 @@
-"""x"""
+"""May it run?"""
+
+from .cli import main
+from .policy import judge
+
+__all__ = ["judge", "main"]

@@ -1,0 +1,137 @@
+"""Characters in a command that are not what they look like.
+
+Decides which characters make a command's text untrustworthy. Some hide what runs from whoever
+reads it: those are denied. Others are the usual damage of copying through a chat or a word
+processor: those are held, and the text as it was probably meant is offered, never put in place
+silently (R256).
+"""
+
+from __future__ import annotations
+
+import re
+
+# What makes a terminal or a reader show another text than the one that runs.
+HIDING = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+    "|\r(?!\n)|[\U000e0000-\U000e007f]|[\ud800-\udfff]"
+)
+# Damage of copying, each with what was probably meant.
+QUOTES = {"\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201b": "'", "\u201c": '"',
+          "\u201d": '"', "\u201e": '"', "\u201f": '"', "\u2032": "'", "\u2033": '"',
+          "\u00b4": "'", "\uff07": "'", "\uff02": '"'}  # fmt: skip
+DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+INVISIBLE = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u2060-\u2064\u206a-\u206f"
+    "\u3164\ufeff\uffa0"
+)
+# They join and dress the sign before them, as in most emoji; alone they are invisible.
+JOINERS = "\u200d\ufe00-\ufe0f"
+DAMAGE = re.compile(
+    f"(?P<quote>[{''.join(QUOTES)}])|(?P<dash>(?<![^\\s=\"'(])[{DASHES}]+(?=\\S))"
+    f"|(?P<blank>[{BLANKS}])|(?P<invisible>[{INVISIBLE}]|(?:(?<=[\x00-\x7f])|^)[{JOINERS}])"
+    r"|(?P<entity>&(?:amp|lt|gt|quot|apos|nbsp|#39|#34|#x27|#x22);)"
+    r"|(?P<continuation>\\[ \t]+(?=\n))"
+)
+ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&nbsp;": " ",
+            "&#39;": "'", "&#34;": '"', "&#x27;": "'", "&#x22;": '"'}  # fmt: skip
+
+NAMES = {
+    0x00: "NUL", 0x08: "backspace", 0x0D: "a lone carriage return", 0x1B: "escape",
+    0x7F: "delete", 0xA0: "no-break space", 0xAD: "soft hyphen", 0x200B: "zero-width space",
+    0x200C: "zero-width non-joiner", 0x200D: "zero-width joiner", 0x2013: "en dash",
+    0x2014: "em dash", 0x2018: "curly quote", 0x2019: "curly quote", 0x201C: "curly quote",
+    0x201D: "curly quote", 0x202E: "right-to-left override", 0x2212: "minus sign",
+    0xFEFF: "byte order mark", 0x202F: "narrow no-break space",
+}  # fmt: skip
+
+
+class Oddity:
+    """One suspicious place: its span in characters, its name for a person, what was meant.
+
+    `hides` says that it is denied; `meant` is None where nothing can be proposed.
+    """
+
+    __slots__ = ("end", "hides", "meant", "name", "start")
+
+    def __init__(self, start: int, end: int, name: str, meant: str | None, *, hides: bool) -> None:
+        self.start = start
+        self.end = end
+        self.name = name
+        self.meant = meant
+        self.hides = hides
+
+
+def name_of(character: str) -> str:
+    """`U+00A0 (no-break space)`."""
+    code = ord(character)
+    name = NAMES.get(code)
+    if name is None and code >= 0x20 and not 0x7F <= code < 0xA0:
+        import unicodedata
+
+        name = unicodedata.name(character, "").lower()
+    return f"U+{code:04X}" + (f" ({name})" if name else "")
+
+
+def oddities(text: str, data: list[tuple[int, int]] | None = None) -> list[Oddity]:
+    """The suspicious places of `text`, in order.
+
+    `data` are the spans that are known to be data: in them typographic quotes, dashes and
+    entities are what somebody wrote, and only what hides or cannot be seen counts.
+    """
+    found = [
+        Oddity(match.start(), match.end(), name_of(match.group(0)[0]), None, hides=True)
+        for match in HIDING.finditer(text)
+    ]
+    if text.isascii() and "&" not in text and "\\" not in text:
+        return found
+    for match in DAMAGE.finditer(text):
+        kind = match.lastgroup or ""
+        piece = match.group(0)
+        inside = any(start <= match.start() < end for start, end in data or ())
+        if inside and kind in ("quote", "dash", "entity", "continuation"):
+            continue
+        if kind == "entity":
+            name, meant = f"the HTML entity {piece}", ENTITIES[piece]
+        elif kind == "continuation":
+            name, meant = "blanks after a backslash at the end of a line", "\\"
+        elif kind == "quote":
+            name, meant = name_of(piece), QUOTES[piece]
+        elif kind == "dash":
+            name = name_of(piece[0])
+            # one long dash is what two hyphens became before a word
+            long = len(piece) > 1 or re.match(r"\w{2}", text[match.end() :]) is not None
+            meant = "--" if long and piece[0] != "\u2010" and not _short(text, match.end()) else "-"
+        else:
+            name, meant = name_of(piece), " " if kind == "blank" else ""
+        found.append(Oddity(match.start(), match.end(), name, meant, hides=False))
+    found.sort(key=lambda oddity: oddity.start)
+    return found
+
+
+def _short(text: str, position: int) -> bool:
+    """Whether what follows a dash reads as bundled short options rather than a word."""
+    word = re.match(r"[\w-]*", text[position:])
+    return word is not None and len(word.group(0)) <= 3
+
+
+def mended(text: str, found: list[Oddity]) -> str | None:
+    """`text` as it was probably meant; None where one of the places has no proposal."""
+    out = []
+    position = 0
+    for oddity in found:
+        if oddity.meant is None:
+            return None
+        out.append(text[position : oddity.start])
+        out.append(oddity.meant)
+        position = oddity.end
+    out.append(text[position:])
+    return "".join(out)
+
+
+def foreign_letters(name: str) -> str | None:
+    """The first letter of a program's name that only looks like a Latin one."""
+    for character in name:
+        if not character.isascii() and character.isalpha():
+            return character
+    return None

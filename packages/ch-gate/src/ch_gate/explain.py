@@ -1,0 +1,80 @@
+"""What the gate saw in one command, for a person.
+
+Decides how findings are told; makes none of its own.
+"""
+
+from __future__ import annotations
+
+from . import policy, rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .commands import Command
+    from .policy import Finding
+    from .verdict import Judge
+
+_PASS = {
+    rules.HARD_BLOCK: "nothing makes it pass; one of your own patterns can be taken out of hard_block_patterns",
+    rules.DENYLIST: "take the entry out of denylist in your settings",
+    rules.PROTECTED_PATH: "take the path out of protected_paths, or write its targets out",
+    rules.SUSPICIOUS_CHARACTERS: "send the text again with plain characters",
+    rules.UNREADABLE_COMMAND: "complete the command; what can't be read is never allowed",
+    rules.NOT_ON_ALLOWLIST: "add an entry for it to allowlist in your settings",
+    rules.MUTATION: "accept it in a review, or add an entry for it to allowlist in your settings",
+    rules.MUTATION_DENIED: "set mutation_gate to review, or add an entry for it to allowlist",
+    rules.UNREAD_PROGRAM: "write out what it runs, or accept it in a review",
+    rules.SECRET_READ: "accept it in a review",
+    rules.FILE_REVIEW: "accept it in a review",
+}
+
+
+def explain(judge: Judge, text: str) -> str:
+    """The explanation of the verdict on `text`, several lines."""
+    reading = judge.read(text)
+    found = policy.findings(reading, judge.where, judge.policy)
+    part = policy.part_of(reading, found)
+    lines = [f"read as {reading.dialect}"]
+    if reading.cause is not None:
+        lines.append(f"not readable: {policy.shown(reading.cause, 300)}")
+    for number, command in enumerate(reading.commands, 1):
+        lines.append(f"{number}. {policy.shown(command.source)}{_origin(command)}")
+        met = [finding for finding in found if finding.command is command]
+        for finding in met:
+            lines.append(f"   {finding.decision}: {finding.rule}{_detail(finding)}")
+        if not met:
+            lines.append("   no rule objects")
+    for finding in found:
+        if finding.command is None:
+            lines.append(
+                f"whole text: {finding.decision}: {finding.rule}{_detail(finding)}"
+            )
+    best = policy.deciding(found)
+    if best is None:
+        lines.append("verdict: allow")
+        return "\n".join(lines) + "\n"
+    lines.append(f"verdict: {part['decision']} ({best.rule})")
+    if part["reason"]:
+        lines.append(f"  {part['reason']}")
+    if part["note"]:
+        lines += [f"  {line}" for line in part["note"].splitlines()]
+    if part["decision"] != "allow":
+        lines.append(f"to make it pass: {_PASS[best.rule]}")
+    return "\n".join(lines) + "\n"
+
+
+def _detail(finding: Finding) -> str:
+    return f" ({finding.detail})" if finding.detail else ""
+
+
+def _origin(command: Command) -> str:
+    if command.outer is None:
+        return ""
+    return f"  [started by {policy.shown(command.outer.words[0].source, 40) if command.outer.words else 'the line'}]"
+
+
+def catalogue() -> list[dict[str, str]]:
+    """The rules with their decision and meaning, as `ch-gate rules --json` prints them."""
+    return [
+        {"rule": rule, "decision": decision, "about": about}
+        for rule, (decision, about) in rules.CATALOGUE.items()
+    ]

@@ -1,0 +1,417 @@
+"""What a reading changes: the tables of `effects`, applied.
+
+Gives an `Effect` for every simple command that would change files, repositories, machines or
+services, or start a program that nobody can read beforehand. Decides nothing about whether that is
+welcome; `policy` does.
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import effects, git
+from .effects import ALL, DELETE, EDIT, FIRST, LAST, REST, WRITE
+from .options import Scanned, scan
+from .wrappers import interpreter, program_texts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .commands import Command, Reading
+    from .words import Word
+
+CHANGES = "changes"
+UNREAD = "unread"
+SECRET = "secret"  # noqa: S105  a name, not a password
+
+
+class Effect:
+    """What one command does.
+
+    what     CHANGES, UNREAD (starts what nobody can read beforehand) or SECRET (reads a secret)
+    kind     effects.WRITE, EDIT or DELETE
+    targets  the words it changes, with the text to take off their start; None: nobody can tell
+    why      a few words for the person who decides; may be empty
+    """
+
+    __slots__ = ("command", "kind", "targets", "what", "why")
+
+    def __init__(
+        self,
+        what: str,
+        command: Command,
+        kind: str = EDIT,
+        targets: list[tuple[Word, str]] | None = None,
+        why: str = "",
+    ) -> None:
+        self.what = what
+        self.command = command
+        self.kind = kind
+        self.targets = targets
+        self.why = why
+
+
+def effects_of(reading: Reading) -> list[Effect]:
+    """Everything the commands of `reading` change, in the order of the text."""
+    flags = _flag_variables(reading)
+    found: list[Effect] = []
+    for command in reading.commands:
+        found += [Effect(UNREAD, command, why=unread.why) for unread in command.unread]
+        found += _redirects(command)
+        if command.words and command.path is not None:
+            found += _program(command, reading, flags)
+    return found
+
+
+def _flag_variables(reading: Reading) -> set[str]:
+    """Variables that the text itself gives a value that reads as an option."""
+    return {
+        assignment.name
+        for command in reading.commands
+        for assignment in command.assignments
+        for word in [assignment.value, *(assignment.elements or [])]
+        if word is not None and re.search(r"(?:^|\s)-", word.value or word.prefix)
+    }
+
+
+_NO_FILES = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)|/proc/self/fd/\d+")
+
+
+def _redirects(command: Command) -> list[Effect]:
+    found = []
+    for redirect in command.redirects:
+        if not redirect.writes:
+            continue
+        value = redirect.target.value
+        if value is not None and _NO_FILES.fullmatch(value):
+            continue
+        if any(part.kind == "process" for part in redirect.target.parts):
+            continue
+        kind = EDIT if ">>" in redirect.op else WRITE
+        found.append(Effect(CHANGES, command, kind, [(redirect.target, "")]))
+    return found
+
+
+def _program(command: Command, reading: Reading, flags: set[str]) -> list[Effect]:
+    name = command.program or ""
+    if name in reading.functions and command.path == name:
+        return []
+    if name == "git":
+        found = git.finding(command)
+        if found is None:
+            return _splits(command, flags)
+        if found.why:
+            return [Effect(UNREAD, command, found.kind, why=found.why)]
+        targets = None if found.targets is None else [(word, "") for word in found.targets]
+        return [Effect(CHANGES, command, found.kind, targets)]
+    out: list[Effect] = []
+    code = interpreter(name)
+    if code is not None:
+        out += _code(command, code)
+    rule = effects.PROGRAMS.get("mkfs" if name.startswith("mkfs.") else name)
+    if rule is not None:
+        out += _by_rule(command, name, rule, flags)
+    if name in effects.SUBCOMMANDS or name in effects.SUBCOMMAND_OPTIONS:
+        out += _by_subcommand(command, name)
+    if name in effects.CLOUD:
+        out += _by_verb(command, effects.CLOUD_VERBS)
+    if name in effects.SQL_CLIENTS:
+        out += _by_statement(command, name)
+    if name == "redis-cli":
+        out += _redis(command)
+    special = _SPECIAL.get(name)
+    if special is not None:
+        out += special(command)
+    if not out:
+        out += _proxy(command, name) or _splits(command, flags)
+    return out or _secrets(command, name)
+
+
+def _splits(command: Command, flags: set[str]) -> list[Effect]:
+    """A variable that the text set to an option, used where it can become one."""
+    for word in command.words[1:]:
+        if word.may_split and not word.prefix and flags.intersection(word.names):
+            if command.program in effects.TALKERS - {"git", "find", "sed", "awk", "make", "npm"}:
+                return []
+            return [Effect(UNREAD, command, why="an option of it comes from a variable")]
+    return []
+
+
+def _by_rule(command: Command, name: str, rule: effects.Rule, flags: set[str]) -> list[Effect]:
+    scanned = scan(command.words[1:], rule.valued, rule.attached, rule.long)
+    if rule.unless and scanned.has(*rule.unless):
+        return []
+    if rule.when and not scanned.has(*rule.when):
+        return _splits(command, flags)
+    return [Effect(CHANGES, command, rule.kind, _targets(command, scanned, rule))]
+
+
+def _targets(
+    command: Command, scanned: Scanned, rule: effects.Rule
+) -> list[tuple[Word, str]] | None:
+    from .words import made
+
+    operands = scanned.operands
+    if command.program == "dd":
+        found = [(word, "of=") for word in operands if word.prefix.startswith("of=")]
+        return found or None
+    named = [
+        (made(value, command.words[0]), "")
+        for option in rule.values
+        for value in scanned.values(option)
+    ]
+    if rule.targets == ALL:
+        found = [(word, "") for word in operands]
+    elif rule.targets == LAST:
+        found = [] if named and rule.values[0] == "-t" else [(word, "") for word in operands[-1:]]
+    elif rule.targets == REST:
+        scripted = scanned.has("-e", "-f", "--expression", "--file", "--reference")
+        found = [(word, "") for word in (operands if scripted else operands[1:])]
+    elif rule.targets == FIRST:
+        found = [(word, "") for word in operands[:1]]
+    else:
+        return named or None
+    found += named
+    if command.appended or not found:
+        return None
+    return found
+
+
+def _operands(command: Command, name: str) -> list[str | None]:
+    short, long = effects.SUBCOMMAND_VALUED.get(name, ("", ""))
+    scanned = scan(command.words[1:], short, "", frozenset(long.split()))
+    return [word.value for word in scanned.operands]
+
+
+def _by_subcommand(command: Command, name: str) -> list[Effect]:
+    values = [word.value or "" for word in command.words[1:]]
+    if any(value in effects.SUBCOMMAND_HARMLESS for value in values):
+        return []
+    operands = _operands(command, name)
+    first = command.words[1] if len(command.words) > 1 else None
+    if first is not None and first.value is None and first.may_split and name in effects.SUBCOMMANDS:
+        return [Effect(UNREAD, command, why=f"what {name} is to do is known only at run time")]
+    for row in effects.SUBCOMMANDS.get(name, ()):
+        steps = row.split(" ")
+        if row.startswith("-"):
+            continue
+        if len(operands) >= len(steps) and all(
+            _step(step, operand) for step, operand in zip(steps, operands, strict=False)
+        ):
+            return [Effect(CHANGES, command, EDIT)]
+    for option in effects.SUBCOMMAND_OPTIONS.get(name, ()):
+        if option == "" or any(value.partition("=")[0] == option for value in values):
+            if name == "gh" and operands[:1] != ["api"]:
+                continue
+            return [Effect(CHANGES, command, EDIT)]
+    return []
+
+
+def _step(step: str, operand: str | None) -> bool:
+    if step == "*":
+        return True
+    if step.startswith("*"):
+        return (operand or "").endswith(step[1:])
+    return operand == step
+
+
+def _by_verb(command: Command, verbs: tuple[str, ...]) -> list[Effect]:
+    name = command.program or ""
+    values = [value or "" for value in _operands(command, name)]
+    if any((word.value or "") in ("--dry-run", "--dryrun", "help", "--help") for word in command.words):
+        return []
+    for value in values[:4]:
+        head = re.split(r"[-:]", value)[0]
+        if head in verbs and value not in ("run", "set") or value in ("run", "set") and name == "gcloud":
+            return [Effect(CHANGES, command, EDIT)]
+    return []
+
+
+def _by_statement(command: Command, name: str) -> list[Effect]:
+    """A database client: the statements it is given, where the text has them."""
+    words = [word.value for word in command.words[1:]]
+    if any(value in ("--help", "--version", "-V", "-l", "--list") for value in words):
+        return []
+    texts: list[str | None] = []
+    for position, value in enumerate(words):
+        if value is None:
+            texts.append(None)
+        elif value in ("-f", "--file") or value.startswith("--file="):
+            texts.append(None)
+        elif position and re.search(r"\s", value):
+            texts.append(value)
+        elif value.startswith(("-c", "-e", "--command=", "--execute=")) and len(value) > 2:
+            texts.append(re.sub(r"^(?:--\w+=|-\w)", "", value))
+        elif position and words[position - 1] in ("-c", "-e", "--command", "--execute", "-q", "-Q"):
+            texts.append(value)
+        elif name == "sqlite3" and position:
+            texts.append(value)
+    redirect = command.input
+    if redirect is not None:
+        texts.append(redirect.body.value if redirect.body is not None else None)
+    elif command.fed_by:
+        from .wrappers import printed
+
+        texts.append(printed(command.fed_by))
+    if None in texts:
+        return [Effect(UNREAD, command, why=f"the statements given to {name} can't be read")]
+    for text in texts:
+        code = re.sub(r"'(?:[^']|'')*'|--[^\n]*", "''", text or "")
+        if re.search(rf"(?i)\b(?:{'|'.join(effects.SQL_VERBS)})\b", code) or re.search(
+            r"(?m)\\(?:!|o|w|i|ir|copy|g|gexec|\|)|^\s*\.(?!tables|schema|mode|headers|indexes|help|quit|width|databases)\w+|(?i:into\s+outfile|pg_terminate|lo_export|\bsystem\b|writefile|load_extension)",
+            code,
+        ):
+            return [Effect(CHANGES, command, EDIT)]
+    if name == "mysqladmin":
+        return [Effect(CHANGES, command, EDIT)]
+    return []
+
+
+def _redis(command: Command) -> list[Effect]:
+    operands = _operands(command, "redis-cli")
+    if operands and (operands[0] or "").lower() in effects.REDIS_VERBS:
+        return [Effect(CHANGES, command, EDIT)]
+    if command.fed_by or command.input is not None or None in operands[:1]:
+        return [Effect(UNREAD, command, why="what redis-cli is to do can't be read")]
+    return []
+
+
+def _code(command: Command, kind: str) -> list[Effect]:
+    texts, _known = program_texts(command, kind)
+    for text in texts or ():
+        if code_is_active(kind, text):
+            return [Effect(UNREAD, command, why=f"the {kind} program may change or start something")]
+    return []
+
+
+_STRINGS = {
+    "python": r"(?<![fFtT\w])[rRbBuU]{0,2}(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")|\#[^\n]*",
+    "node": r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|//[^\n]*",
+    "ruby": r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\#]|\\.)*\"",
+    "perl": r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\@$]|\\.)*\"",
+    "php": r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\$]|\\.)*\"",
+}
+
+
+def code_is_active(kind: str, text: str) -> bool:
+    """Whether a program text mentions anything that changes, starts or reaches something.
+
+    Literal strings and comments are data. A language without a table here is active unless it
+    plainly prints.
+    """
+    signs = effects.CODE_SIGNS.get(kind)
+    if signs is None:
+        return re.fullmatch(effects.CODE_PLAIN, text) is None
+    # an empty string in place of each: what is left is code
+    bare = re.sub(_STRINGS[kind], "''", text, flags=re.DOTALL)
+    return re.search(signs, bare) is not None
+
+
+def _find(command: Command) -> list[Effect]:
+    values = [word.value for word in command.words[1:]]
+    out: list[Effect] = []
+    if "-delete" in values:
+        roots = []
+        for word in command.words[1:]:
+            if (word.value or word.prefix).startswith(("-", "(", "!")):
+                break
+            roots.append((word, ""))
+        out.append(Effect(CHANGES, command, DELETE, roots or None))
+    for position, value in enumerate(values):
+        if value in ("-fprint", "-fprint0", "-fprintf", "-fls"):
+            out.append(Effect(CHANGES, command, WRITE, [(word, "") for word in command.words[position + 2 : position + 3]]))
+    return out
+
+
+def _tar(command: Command) -> list[Effect]:
+    words = command.words[1:]
+    first = words[0].value if words else ""
+    bundled = "" if first is None or first.startswith("-") else first
+    scanned = scan(words[1:] if bundled else words, "fCTXgbIFHKLNV", "", frozenset({"file", "directory", "files-from", "exclude", "exclude-from", "use-compress-program", "to-command", "transform", "strip-components"}))
+    letters = set(bundled)
+    def has(letter: str, *names: str) -> bool:
+        return letter in letters or scanned.has(f"-{letter}", *names)
+    if scanned.has("--to-command", "-I", "--use-compress-program", "--checkpoint-action", "-F", "--info-script", "--rsh-command"):
+        return [Effect(UNREAD, command, why="an option of tar runs another program")]
+    if has("t", "--list") or scanned.has("--help", "--version"):
+        return []
+    if has("x", "--extract", "--get"):
+        return [] if has("O", "--to-stdout") else [Effect(CHANGES, command, WRITE)]
+    if has("c", "--create") and not (has("f", "--file")) or "-" in scanned.values("-f", "--file"):
+        return []
+    return [Effect(CHANGES, command, WRITE)]
+
+
+def _uniq(command: Command) -> list[Effect]:
+    """A second operand is the file it writes."""
+    written = scan(command.words[1:], "fsw").operands[1:2]
+    return [Effect(CHANGES, command, WRITE, [(word, "") for word in written])] if written else []
+
+
+_SPECIAL = {
+    "uniq": _uniq,
+    "find": _find,
+    "gfind": _find,
+    "bfs": _find,
+    "tar": _tar,
+    "gtar": _tar,
+    "bsdtar": _tar,
+}
+
+
+def _proxy(command: Command, name: str) -> list[Effect]:
+    """An unknown program that is handed a destructive verb with something after it."""
+    if name in effects.TALKERS or command.inner or "/" in (command.path or ""):
+        return []
+    if name in effects.PROGRAMS or name in effects.SUBCOMMANDS or interpreter(name) is not None:
+        return []
+    values = [word.value for word in command.words]
+    for position in range(1, len(values) - 1):
+        if values[position] in effects.DESTRUCTIVE:
+            return [Effect(UNREAD, command, why=f"{name} may run the {values[position]} in its arguments")]
+    return []
+
+
+_SECRET_NAME = re.compile(effects.SECRET_NAMES)
+
+
+def _secrets(command: Command, name: str) -> list[Effect]:
+    """A read of what looks like a secret, as far as the words tell."""
+    if name in effects.NETWORK:
+        for word in command.words[1:]:
+            if any(host in (word.value or word.prefix) for host in effects.METADATA_HOSTS):
+                return [Effect(SECRET, command, why="it asks a cloud machine for its credentials")]
+        return []
+    if name in effects.NAMERS:
+        return []
+    words = command.words[1:]
+    if name in effects.SEARCHERS:
+        words = scan(words, "efmABC").operands[1:]
+    targets = [redirect.target for redirect in command.redirects if redirect.op == "<"]
+    for word in [*words, *targets]:
+        text = word.pattern
+        if text and is_secret(text.replace("\\", "")):
+            return [Effect(SECRET, command, targets=[(word, "")], why="it reads what looks like a secret")]
+    return []
+
+
+def is_secret(path: str) -> bool:
+    """Whether the path, as written, looks like that of a secret."""
+    from .paths import may_match
+
+    if _SECRET_NAME.fullmatch(path.rpartition("/")[2]):
+        return True
+    steps = path.split("/")
+    for folder in effects.SECRET_FOLDERS:
+        own = folder.split("/")
+        if own[0] == "~" and steps[0] not in ("~", "$HOME", "${HOME}"):
+            own = own[1:]
+            starts = range(len(steps))
+        else:
+            starts = range(1)
+        for start in starts:
+            part = steps[start : start + len(own)]
+            if len(part) == len(own) and all(may_match(a, b) for a, b in zip(own, part, strict=True)):
+                if all(step in ("*", "**") for step in part):
+                    continue
+                return True
+    return False

@@ -1,0 +1,222 @@
+"""Paths as text: where a word points, and whether a pattern may mean it.
+
+Pure: nothing is looked up on a disk, so a link is the path it is written as. Decides what a
+word's path is for each folder the command may stand in, whether a glob and a pattern can name the
+same file, and what lies in a temporary folder. Names are compared without their case and in one
+Unicode form, because some disks do not tell them apart.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .words import Word
+
+
+class Surroundings:
+    """Where a command would run.
+
+    cwd, home, project  absolute folders; project is None where there is none
+    temporary           the system's temporary folders
+    surface             folders of the harness itself: configuration and state
+    """
+
+    __slots__ = ("cwd", "home", "project", "surface", "temporary")
+
+    def __init__(
+        self,
+        cwd: str,
+        project: str | None,
+        home: str,
+        temporary: tuple[str, ...] = ("/tmp", "/var/tmp"),  # noqa: S108  known by name, not used
+        surface: tuple[str, ...] = (),
+    ) -> None:
+        self.cwd = cwd
+        self.project = project
+        self.home = home
+        self.temporary = temporary
+        self.surface = surface
+
+
+def folded(path: str) -> str:
+    """The form in which names are compared."""
+    if not path.isascii():
+        import unicodedata
+
+        path = unicodedata.normalize("NFC", path)
+    return path.casefold()
+
+
+def expanded(text: str, home: str) -> str | None:
+    """`text` with a leading `~` replaced; None for another user's home."""
+    if not text.startswith("~"):
+        return text
+    name, slash, rest = text[1:].partition("/")
+    if name in ("", posixpath.basename(home)):
+        return home + slash + rest
+    return None
+
+
+def absolute(text: str, bases: tuple[str, ...]) -> list[str]:
+    """`text` as a normal absolute path, for each folder it may start from."""
+    return list(dict.fromkeys(posixpath.normpath(posixpath.join(base, text)) for base in bases))
+
+
+class Target:
+    """A path a command changes. `paths` are what it may be, as globs (a backslash quotes a sign).
+
+    Empty `paths` mean that nobody can tell; `tail` is then what its end is known to be.
+    """
+
+    __slots__ = ("paths", "tail", "word")
+
+    def __init__(self, word: Word, paths: list[str], tail: str = "") -> None:
+        self.word = word
+        self.paths = paths
+        self.tail = tail
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of where it points."""
+        return bool(self.paths)
+
+
+def target(word: Word, where: Surroundings, bases: tuple[str, ...], strip: str = "") -> Target:
+    """What `word` (without the text `strip` at its start, such as `of=`) points to."""
+    pattern = word.pattern
+    if pattern is None:
+        home = _from_home(word, where)
+        if home is None:
+            return Target(word, [])
+        pattern = home
+    else:
+        pattern = pattern[len(strip) :]
+        if word.tilde or pattern.startswith("~") and strip:
+            place = expanded(pattern, where.home)
+            if place is None:
+                return Target(word, [])
+            pattern = place
+    if not pattern:
+        return Target(word, [])
+    return Target(word, absolute(pattern, bases))
+
+
+def _from_home(word: Word, where: Surroundings) -> str | None:
+    """The path of `$HOME/…` and `$PWD/…`, whose values are known."""
+    if not word.parts or word.parts[0].kind != "parameter":
+        return None
+    known = {"HOME": where.home, "PWD": where.cwd}
+    first = word.parts[0]
+    if first.text not in (f"${first.name}", f"${{{first.name}}}") or first.name not in known:
+        return None
+    rest = [part.text for part in word.parts[1:] if part.kind in ("text", "quoted")]
+    if len(rest) != len(word.parts) - 1:
+        return None
+    return known[first.name] + "".join(rest)
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether the absolute `path` is `folder` or lies in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def is_temporary(found: Target, where: Surroundings) -> bool:
+    """Whether every path it may be lies in a temporary folder and outside the project."""
+    own = [where.cwd] if where.project is None else [where.cwd, where.project]
+    return found.known and all(
+        any(is_within(path, folder) and path != folder for folder in where.temporary)
+        and not any(is_within(path, place) or is_within(place, path) for place in own)
+        and not re.search(r"[*?\[{].*/|\\", path)
+        for path in found.paths
+    )
+
+
+class Protected:
+    """One entry of `protected_paths`.
+
+    An entry without a slash names a file or folder of that name anywhere in the project and, as
+    any relative entry, what lies there in the working folder and at the project's root. An entry
+    with a slash is one place: absolute, in the home (`~/…`), or relative to the project's root.
+    """
+
+    __slots__ = ("anywhere", "entry", "places")
+
+    def __init__(self, entry: str, where: Surroundings) -> None:
+        self.entry = entry
+        text = entry.rstrip("/") or "/"
+        place = expanded(text, where.home) or text
+        roots = tuple(dict.fromkeys((where.project or where.cwd, where.cwd)))
+        self.anywhere = folded(text) if "/" not in text and not text.startswith("~") else None
+        self.places = [folded(path) for path in absolute(place, roots)]
+
+    def meets(self, found: Target) -> bool:
+        """Whether changing `found` may change this, something in it, or the folder around it."""
+        for path in found.paths:
+            own = folded(path)
+            if any(overlap(place, own) for place in self.places):
+                return True
+            if self.anywhere is not None and any(
+                may_match(self.anywhere, step) for step in own.split("/") if step
+            ):
+                return True
+        return False
+
+
+def overlap(pattern: str, path: str) -> bool:
+    """Whether one of two absolute globs may lie in, or be, what the other names."""
+    left, right = pattern.strip("/").split("/"), path.strip("/").split("/")
+    return _steps(left, right)
+
+
+def _steps(left: list[str], right: list[str]) -> bool:
+    """Whether two rows of path steps agree as far as the shorter one goes."""
+    for one, other in zip(left, right, strict=False):
+        if one == "**":
+            return True
+        if not may_match(one, other):
+            return False
+    return True
+
+
+def may_match(left: str, right: str) -> bool:
+    """Whether two globs can match one and the same name. Time: the product of their lengths."""
+    a, b = _signs(left), _signs(right)
+    # row[j]: the signs so far of `a` and the first j signs of `b` can match the same text
+    row = [True]
+    for sign in b:
+        row.append(row[-1] and sign == "*")
+    for sign in a:
+        previous = row
+        row = [previous[0] and sign == "*"]
+        for j, other in enumerate(b):
+            if sign == "*" or other == "*":
+                # a star takes nothing, or one more sign of the other side
+                row.append(previous[j + 1] or row[j])
+            else:
+                row.append(previous[j] and ("?" in (sign, other) or sign == other))
+    return row[-1]
+
+
+def _signs(glob: str) -> list[str]:
+    r"""The signs of a glob: `*`, `?` (also for a bracket), or a character; `\x` is x itself."""
+    signs: list[str] = []
+    position = 0
+    while position < len(glob):
+        character = glob[position]
+        if character == "\\" and position + 1 < len(glob):
+            position += 1
+            signs.append("\\" + glob[position] if glob[position] in "*?" else glob[position])
+        elif character == "[":
+            end = glob.find("]", position + 2)
+            if end > 0:
+                position = end
+                signs.append("?")
+            else:
+                signs.append("[")
+        else:
+            signs.append(character)
+        position += 1
+    return signs

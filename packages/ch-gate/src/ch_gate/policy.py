@@ -1,0 +1,549 @@
+"""May it run? The order of the rules, on commands that were read.
+
+Pure: settings, tree and surroundings in, parts of a verdict out. The order is fixed: hard blocks,
+deny list, protected paths, allow list, mutation gate (R041), with damaged characters before all of
+them and what could not be read never allowed by any. The strictest match decides, and every match
+is named.
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import characters, effects, rules
+from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
+from .paths import Protected, Surroundings, Target, is_temporary, target
+from .patterns import Pattern, Texts
+from .wrappers import WRAPPERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ch_contract.messages import VerdictPart, VerdictPartMatch
+
+    from .commands import Command, Reading
+
+ORDER = ("allow", "ask", "deny")
+FOLDERS_LIMIT = 16
+
+FENCES = "To change a file, send a file, patch or edit fence with its path: that is reviewed as a diff."
+
+
+class Policy:
+    """The settings that decide: patterns by key, protected paths, the mutation gate."""
+
+    __slots__ = ("gate", "patterns", "protected")
+
+    def __init__(
+        self, patterns: dict[str, list[Pattern]], protected: list[str], gate: str
+    ) -> None:
+        self.patterns = patterns
+        self.protected = protected
+        self.gate = gate
+
+
+class Finding:
+    """One rule that was met, and where; `command` is None for the text as a whole."""
+
+    __slots__ = ("command", "decision", "detail", "end", "note", "rule", "source", "start", "text")
+
+    def __init__(
+        self,
+        rule: str,
+        decision: str,
+        text: str,
+        start: int,
+        end: int,
+        *,
+        detail: str = "",
+        note: str | None = None,
+        source: str = "policy",
+        command: Command | None = None,
+    ) -> None:
+        self.rule = rule
+        self.decision = decision
+        self.text = text
+        self.start = start
+        self.end = end
+        self.detail = detail
+        self.note = note
+        self.source = source
+        self.command = command
+
+    def match(self) -> VerdictPartMatch:
+        """The match as the verdict holds it."""
+        return {"rule": self.rule, "text": self.text, "span": [self.start, self.end]}
+
+
+def judge(reading: Reading, where: Surroundings, policy: Policy) -> VerdictPart:
+    """The verdict's part for one command."""
+    return part_of(reading, findings(reading, where, policy))
+
+
+def findings(reading: Reading, where: Surroundings, policy: Policy) -> list[Finding]:
+    """Every rule the command meets, in the order in which they decide."""
+    found = suspicious(reading)
+    found += hard_blocks(reading, policy)
+    found += denied(reading, policy)
+    if reading.cause is not None:
+        return [*found, unreadable(reading, where)]
+    changes = effects_of(reading)
+    folders = possible_folders(reading, where)
+    found += protected(changes, where, folders, policy)
+    allowed = on_allowlist(reading, policy)
+    if allowed is not None and not any(finding.decision != "allow" for finding in found):
+        return [allowed]
+    if policy.patterns["allowlist"]:
+        found += not_allowed(reading, policy)
+    found += gated(changes, where, folders, policy)
+    return found
+
+
+# -- the rules, one function each ------------------------------------------------------------------
+
+
+def suspicious(reading: Reading) -> list[Finding]:
+    """Characters that hide what runs, and damage of copying."""
+    found = []
+    text = reading.text
+    odd = characters.oddities(text, reading.quoted if reading.cause is None else None)
+    proposal = characters.mended(text, odd) if odd else None
+    for oddity in odd:
+        note = None
+        if not oddity.hides and proposal is not None:
+            note = f"probably meant: {proposal}"
+        found.append(
+            Finding(
+                rules.SUSPICIOUS_CHARACTERS,
+                "deny" if oddity.hides else "ask",
+                text[oddity.start : oddity.end],
+                oddity.start,
+                oddity.end,
+                detail=oddity.name,
+                note=note,
+            )
+        )
+    for command in reading.commands:
+        letter = characters.foreign_letters(command.program or "")
+        if letter is not None:
+            found.append(
+                _finding(
+                    rules.SUSPICIOUS_CHARACTERS, "ask", command,
+                    detail=f"{characters.name_of(letter)} in the name of a program",
+                )
+            )  # fmt: skip
+    return found
+
+
+_FORK_BOMB = re.compile(r"(\S+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;\s*\1")
+_BUILT_IN = tuple(re.compile(pattern, re.DOTALL) for pattern in effects.HARD_BLOCKS)
+
+
+def hard_blocks(reading: Reading, policy: Policy) -> list[Finding]:
+    """R042: the settings' regular expressions, and the built-in patterns on each command."""
+    found = []
+    for pattern in policy.patterns["hard_block_patterns"]:
+        hit = pattern.regex.search(reading.text)
+        if hit is not None:
+            found.append(
+                Finding(
+                    rules.HARD_BLOCK, "deny", hit.group(0), hit.start(), hit.end(),
+                    detail=f"the pattern {pattern.entry}", source="settings",
+                )
+            )  # fmt: skip
+            continue
+        for command in reading.commands:
+            if any(pattern.matches(form) for form in Texts(command).denied_forms()):
+                found.append(
+                    _finding(
+                        rules.HARD_BLOCK, "deny", command,
+                        detail=f"the pattern {pattern.entry}", source="settings",
+                    )
+                )  # fmt: skip
+                break
+    for command in reading.commands:
+        text = _naked(command)
+        if any(pattern.fullmatch(text) for pattern in _BUILT_IN):
+            found.append(
+                _finding(rules.HARD_BLOCK, "deny", command, detail="it would destroy a whole system")
+            )
+    bomb = _FORK_BOMB.search(reading.text)
+    if bomb is not None and bomb.group(1) in reading.functions:
+        found.append(
+            Finding(
+                rules.HARD_BLOCK, "deny", bomb.group(0), bomb.start(), bomb.end(),
+                detail="it starts itself without end",
+            )
+        )  # fmt: skip
+    return found
+
+
+def _naked(command: Command) -> str:
+    """The command for the built-in patterns: name, words, files written."""
+    words = [
+        word.value if word.value is not None else word.pattern or word.source
+        for word in command.words
+    ]
+    if words:
+        words[0] = words[0].rpartition("/")[2]
+    words += [
+        f"{redirect.op} {redirect.target.value or redirect.target.source}"
+        for redirect in command.redirects
+        if redirect.writes
+    ]
+    return " ".join(words)
+
+
+def denied(reading: Reading, policy: Policy) -> list[Finding]:
+    """R043: a simple command at any depth on the deny list."""
+    found = []
+    if not policy.patterns["denylist"]:
+        return found
+    for command in reading.commands:
+        if not command.words:
+            continue
+        forms = Texts(command).denied_forms()
+        for pattern in policy.patterns["denylist"]:
+            if any(pattern.matches(form) for form in forms):
+                found.append(
+                    _finding(
+                        rules.DENYLIST, "deny", command,
+                        detail=f"the entry {pattern.entry}", source="settings",
+                    )
+                )  # fmt: skip
+                break
+    return found
+
+
+def possible_folders(reading: Reading, where: Surroundings) -> tuple[str, ...]:
+    """Every folder a command of the text may stand in, as far as its `cd`s are known.
+
+    It errs to many: each `cd` may have happened or not, in any order. An unknown `cd` adds
+    nothing; `protected` then compares by the end of a path.
+    """
+    folders = [where.cwd]
+    for command in reading.commands:
+        place = _entered(command)
+        if place is None:
+            continue
+        for path in target(place, where, tuple(folders)).paths:
+            if path not in folders and len(folders) < FOLDERS_LIMIT:
+                folders.append(path)
+    return tuple(folders)
+
+
+def _entered(command: Command) -> Any:
+    """The word of the folder that the command changes to; None when it changes to none."""
+    name = command.program
+    if name in ("cd", "pushd", "chdir"):
+        operands = [word for word in command.words[1:] if not (word.value or "x").startswith("-")]
+        return operands[0] if operands else None
+    words = command.words
+    for position, word in enumerate(words[1:-1], 1):
+        if (name in ("git", "tar", "make", "env") and word.value == "-C") or word.value == "--directory":
+            return words[position + 1]
+    return None
+
+
+def protected(
+    changes: list[Effect], where: Surroundings, folders: tuple[str, ...], policy: Policy
+) -> list[Finding]:
+    """R044: a change of a protected path. Where nobody can tell what is changed, it asks."""
+    entries = [Protected(entry, where) for entry in policy.protected]
+    found = []
+    if not entries:
+        return found
+    for effect in changes:
+        if effect.what == SECRET:
+            continue
+        targets = _resolved(effect, where, folders)
+        hit = next(
+            (entry.entry for entry in entries for item in targets if entry.meets(item)), None
+        )
+        if hit is not None:
+            found.append(
+                _finding(
+                    rules.PROTECTED_PATH, "deny", effect.command,
+                    detail=f"the protected path {hit}", source="settings",
+                )
+            )  # fmt: skip
+        elif effect.targets is not None and not all(item.known for item in targets):
+            found.append(
+                _finding(
+                    rules.PROTECTED_PATH, "ask", effect.command,
+                    detail="what it changes is known only at run time", source="settings",
+                )
+            )  # fmt: skip
+    return found
+
+
+def _resolved(effect: Effect, where: Surroundings, folders: tuple[str, ...]) -> list[Target]:
+    return [target(word, where, folders, strip) for word, strip in effect.targets or ()]
+
+
+def on_allowlist(reading: Reading, policy: Policy) -> Finding | None:
+    """R046: the approval when every simple command is on the allow list; None otherwise."""
+    patterns = policy.patterns["allowlist"]
+    if not patterns or not reading.commands:
+        return None
+    if not all(is_covered(command, patterns) for command in reading.commands):
+        return None
+    if not any(command.words for command in reading.commands):
+        return None
+    return Finding(
+        rules.ALLOWLIST, "allow", reading.text, 0, len(reading.text), source="settings"
+    )
+
+
+def is_covered(command: Command, patterns: list[Pattern]) -> bool:
+    """Whether the allow list approves this simple command.
+
+    A command that another starts is covered by its own entry, or by one for the outer command
+    that spells the inner one's name out. A wrapper that changes nothing of what it starts
+    (`timeout`, `env`) is covered by what it starts.
+    """
+    texts = Texts(command)
+    if not command.words:
+        # assignments and redirects alone: nothing is started
+        return not texts.files and not texts.steered and not command.unread
+    if any(texts.covered_by(pattern) for pattern in patterns):
+        return True
+    if command.program in effects.NO_PROGRAMS and not texts.files and not texts.steered:
+        return True
+    outer = command.outer
+    if outer is not None and command.how != "written" and not texts.files:
+        own = Texts(outer)
+        name = command.words[0]
+        before = [word for word in outer.words if word.end <= name.start]
+        offset = sum(len(word.source) + 1 for word in before)
+        if any(own.reaches(pattern, offset) for pattern in patterns):
+            return True
+    wrapper = WRAPPERS.get(command.program or "")
+    transparent = wrapper.transparent if wrapper is not None else command.program in _TRANSPARENT
+    return bool(
+        transparent
+        and command.inner
+        and not command.unread
+        and not texts.files
+        and not texts.steered
+        and all(is_covered(inner, patterns) for inner in command.inner)
+    )
+
+
+_TRANSPARENT = frozenset({"sh", "bash", "dash", "zsh", "ksh", "eval"})
+
+
+def not_allowed(reading: Reading, policy: Policy) -> list[Finding]:
+    """R045: the commands that no entry of a non-empty allow list covers."""
+    return [
+        _finding(rules.NOT_ON_ALLOWLIST, "ask", command, source="settings")
+        for command in reading.commands
+        if not is_covered(command, policy.patterns["allowlist"])
+    ]
+
+
+def gated(
+    changes: list[Effect], where: Surroundings, folders: tuple[str, ...], policy: Policy
+) -> list[Finding]:
+    """R047: what looks like a mutation, and what nobody can read beforehand."""
+    found = []
+    for effect in changes:
+        if effect.what == UNREAD:
+            found.append(_finding(rules.UNREAD_PROGRAM, "ask", effect.command, detail=effect.why))
+        elif effect.what == SECRET:
+            found.append(_finding(rules.SECRET_READ, "ask", effect.command, detail=effect.why))
+        elif effect.what == CHANGES:
+            targets = _resolved(effect, where, folders)
+            if targets and all(is_temporary(item, where) or _is_null(item) for item in targets):
+                continue
+            rule = rules.MUTATION if policy.gate == "review" else rules.MUTATION_DENIED
+            found.append(
+                _finding(
+                    rule, "ask" if policy.gate == "review" else "deny", effect.command,
+                    detail=effect.kind, source="policy" if policy.gate == "review" else "settings",
+                )
+            )  # fmt: skip
+    return found
+
+
+def _is_null(found: Target) -> bool:
+    return found.paths == ["/dev/null"] or found.paths == ["/dev/stdout"]
+
+
+# A scan of text can only make a verdict stricter; words count, wherever they stand.
+_DESTRUCTIVE = re.compile(
+    r"(?<![\w.-])(?:rm|rmdir|unlink|shred|truncate|dd|mkfs(?:\.\w+)?|wipefs)(?![\w.-])"
+    r"|-delete\b|(?<![\w.-])git\b.*?\s(?:--force|-f|--hard)\b"
+)
+_WIRING = re.compile(
+    r"\.clip-harness\b|clip-harness/|\.claude/settings|\.cursor/hooks|\.codex/(?:hooks|config)"
+    r"|\.github/hooks|\.gemini/settings|\.factory/(?:settings|hooks)|\.opencode\b|opencode\.json"
+)
+
+
+def unreadable(reading: Reading, where: Surroundings) -> Finding:
+    """R268: what can't be read is never allowed, and denied where its text looks dangerous."""
+    text = reading.text
+    # a quote or a backslash in the middle of a word hides it from a plain look
+    bare = re.sub(r"[\\'\"]", "", text)
+    hit = _DESTRUCTIVE.search(text) or _WIRING.search(text)
+    inner = hit is None and (_DESTRUCTIVE.search(bare) or _WIRING.search(bare))
+    mentioned = any(folder in text or folder in bare for folder in where.surface)
+    start, end = (hit.start(), hit.end()) if hit else (0, len(text))
+    if hit or inner or mentioned:
+        what = hit.group(0) if hit else text
+        return Finding(
+            rules.UNREADABLE_COMMAND, "deny", what, start, end,
+            detail=f"{reading.cause}; it mentions what destroys files or reaches the harness",
+        )  # fmt: skip
+    return Finding(rules.UNREADABLE_COMMAND, "ask", text, 0, len(text), detail=reading.cause or "")
+
+
+# -- from findings to the part ---------------------------------------------------------------------
+
+
+def _finding(
+    rule: str,
+    decision: str,
+    command: Command,
+    *,
+    detail: str = "",
+    source: str = "policy",
+) -> Finding:
+    return Finding(
+        rule, decision, command.source, command.start, command.end,
+        detail=detail, source=source, command=command,
+    )  # fmt: skip
+
+
+def deciding(found: list[Finding]) -> Finding | None:
+    """The finding that decides: the strictest, and of those the first."""
+    best = None
+    for finding in found:
+        if best is None or ORDER.index(finding.decision) > ORDER.index(best.decision):
+            best = finding
+    return best
+
+
+def part_of(reading: Reading, found: list[Finding]) -> VerdictPart:
+    """The verdict's part that these findings make."""
+    best = deciding(found)
+    part: VerdictPart = {
+        "kind": "command",
+        "subject": reading.text,
+        "decision": "allow",
+        "reviewable": True,
+        "rule": None,
+        "reason": None,
+        "note": None,
+        "source": "policy",
+        "matches": [],
+    }
+    if best is None:
+        return part
+    part["decision"] = best.decision
+    part["reviewable"] = best.decision != "deny" or is_reviewable(best.rule)
+    part["rule"] = best.rule
+    part["source"] = best.source
+    part["reason"] = reason(best)
+    part["note"] = best.note
+    part["matches"] = [finding.match() for finding in found]
+    return part
+
+
+def is_reviewable(_rule: str) -> bool:
+    """Whether a person may still accept a denial under this rule: none of this version's."""
+    return False
+
+
+def shown(text: str, limit: int = 120) -> str:
+    """A command for a sentence: one line, cut, nothing a terminal would act on."""
+    flat = " ".join(text.split())
+    flat = "".join(
+        character if character.isprintable() else f"<U+{ord(character):04X}>" for character in flat
+    )
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def reason(best: Finding) -> str:
+    """Why, and what the model may do instead."""
+    what = shown(best.text)
+    detail = best.detail
+    rule = best.rule
+    if rule == rules.ALLOWLIST:
+        return "Every command in it is on the allow list."
+    if rule == rules.HARD_BLOCK:
+        return f"Hard block: {what} meets {detail}. It never runs; nobody can approve it. Work without it."
+    if rule == rules.DENYLIST:
+        return f"Denied: {what} is on the deny list ({detail}). It never runs; take another way."
+    if rule == rules.PROTECTED_PATH and best.decision == "deny":
+        return f"Denied: {what} would change {detail}, which no payload may change. Leave it alone."
+    if rule == rules.PROTECTED_PATH:
+        return (
+            f"Held: {what} changes something, and {detail}; some paths are protected here. "
+            "Name the files literally."
+        )
+    if rule == rules.SUSPICIOUS_CHARACTERS and best.decision == "deny":
+        return (
+            f"Denied: the text holds {detail}, which can hide what would run. "
+            "Send it again without that character."
+        )
+    if rule == rules.SUSPICIOUS_CHARACTERS:
+        return (
+            f"Held: the text holds {detail}, probably damage from copying. "
+            "Send it again in a fenced block with plain characters."
+        )
+    if rule == rules.UNREADABLE_COMMAND:
+        held = "Denied" if best.decision == "deny" else "Held"
+        return (
+            f"{held}: the command could not be read ({shown(detail, 300)}), and what can't be read is "
+            "never allowed. Send a complete command in plain shell syntax."
+        )
+    if rule == rules.NOT_ON_ALLOWLIST:
+        return f"Held: {what} is not on the allow list. A person must accept it."
+    if rule == rules.MUTATION:
+        return f"Held: {what} looks as if it changes something; a person must accept it. {FENCES}"
+    if rule == rules.MUTATION_DENIED:
+        return f"Denied: {what} looks as if it changes something, and here no command may. {FENCES}"
+    if rule == rules.UNREAD_PROGRAM:
+        return (
+            f"Held: {what}: {detail}, so nobody can tell what would run. "
+            "Write the commands out, or put them into a file first."
+        )
+    if rule == rules.SECRET_READ:
+        return f"Held: {what}: {detail}. Ask for the one value you need, or work without it."
+    raise ValueError(f"no reason for the rule {rule}")
+
+
+def judge_change(path: str, where: Surroundings, policy: Policy) -> VerdictPart:
+    """The verdict's part for one file change."""
+    from .words import QUOTED, Part, Word
+
+    word = Word([Part(QUOTED, path)], 0, len(path), path)
+    # a leading ~ in a change's path means the home folder, quoted or not
+    word.tilde = path.startswith("~")
+    place = target(word, where, (where.cwd,))
+    odd = [oddity for oddity in characters.oddities(path, [(0, len(path))]) if oddity.hides]
+    hit = next(
+        (entry for entry in policy.protected if Protected(entry, where).meets(place)), None
+    )
+    rule, decision, source = rules.FILE_REVIEW, "ask", "policy"
+    why = "Held: a file change is always reviewed before it is written."
+    if odd:
+        rule, decision = rules.SUSPICIOUS_CHARACTERS, "deny"
+        why = f"Denied: the path holds {odd[0].name}, which can hide what would be written. Send it without."
+    elif hit is not None:
+        rule, decision, source = rules.PROTECTED_PATH, "deny", "settings"
+        why = f"Denied: {shown(path)} is the protected path {hit}, which no payload may change. Leave it alone."
+    return {
+        "kind": "change",
+        "subject": path,
+        "decision": decision,
+        "reviewable": decision != "deny",
+        "rule": rule,
+        "reason": why,
+        "note": None,
+        "source": source,
+        "matches": [{"rule": rule, "text": path, "span": [0, len(path)]}],
+    }

@@ -1,0 +1,148 @@
+"""The verdict of one run document: settings and text fetched, then judged.
+
+Decides which settings, which dialect and how much time a verdict gets; the rules are `policy`'s.
+Whatever goes wrong on the way is a Problem, so that nothing runs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+from ch_contract import places, settings, shells
+from ch_contract.problems import Problem
+
+from . import patterns, policy, shfmt, syntax
+from .paths import Surroundings
+from .shfmt import Unreadable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import TypeVar
+
+    from ch_contract.messages import Run, Verdict, VerdictPart
+    from ch_contract.settings import Settings
+
+    from .commands import Reading
+
+    Made = TypeVar("Made")
+
+# For the settings' own patterns and everything else after the parser: what takes longer is a
+# pattern that runs wild, not a machine that is slow.
+JUDGING_SECONDS = 2.0
+
+
+class Judge:
+    """Settings in force in one folder, ready to judge commands and changes."""
+
+    __slots__ = ("dialect", "instead_of", "policy", "settings", "shell", "where")
+
+    def __init__(self, cwd: str, project: str | None) -> None:
+        self.settings: Settings = settings.load(cwd, project)
+        self.policy = policy.Policy(
+            patterns.load(self.settings.values),
+            self.settings["protected_paths"],
+            self.settings["mutation_gate"],
+        )
+        shell = shells.resolve(self.settings.get("shell"), shells.login_shell())
+        self.dialect = shell.dialect
+        self.shell = os.path.basename(shell.path)
+        self.instead_of = shell.instead_of
+        self.where = surroundings(cwd, project)
+
+    def read(self, text: str) -> Reading:
+        """`text` as simple commands; once more when the machine was too busy the first time."""
+        reading = _read(text, self.dialect)
+        return _read(text, self.dialect) if reading.busy else reading
+
+    def command(self, text: str) -> VerdictPart:
+        """The verdict's part for a command."""
+        part = bounded(lambda: policy.judge(self.read(text), self.where, self.policy))
+        if self.instead_of is not None:
+            said = f"{self.shell} runs this: payloads never run in {self.instead_of}"
+            part["note"] = said if part["note"] is None else f"{part['note']}\n{said}"
+        return part
+
+    def change(self, path: str) -> VerdictPart:
+        """The verdict's part for a file change."""
+        return policy.judge_change(path, self.where, self.policy)
+
+
+def _read(text: str, dialect: str) -> Reading:
+    clock = shfmt.Clock()
+    return syntax.read(text, dialect, lambda part, language: shfmt.parse(part, language, clock))
+
+
+def surroundings(cwd: str, project: str | None) -> Surroundings:
+    """Where a command would run, from this process's environment."""
+    temporary = ["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp"]  # noqa: S108  by name
+    own = os.environ.get("TMPDIR", "")
+    if os.path.isabs(own) and os.path.normpath(own) not in ("/", places.home()):
+        temporary.append(os.path.normpath(own))
+    return Surroundings(
+        cwd,
+        project,
+        places.home(),
+        tuple(temporary),
+        (places.config_dir(), places.state_dir(), places.default_state_dir()),
+    )
+
+
+def bounded(work: Callable[[], Made]) -> Made:
+    """What `work` gives, within JUDGING_SECONDS.
+
+    A regular expression can take for ever on the right text; Python looks for signals while it
+    matches, so a timer stops it. Outside the main thread there are no signals: there the refusal
+    of nested repetition in `patterns` is the only guard. Raises Problem("settings").
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    before = signal.getsignal(signal.SIGALRM)
+    if signal.getitimer(signal.ITIMER_REAL)[0]:
+        # somebody else's alarm is running: it must not be lost
+        return work()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, JUDGING_SECONDS)
+    try:
+        return work()
+    except TimeoutError:
+        raise Problem(
+            "settings",
+            f"hard_block_patterns: judging the command took more than {JUDGING_SECONDS:g} s",
+            "a pattern in your settings takes too long on this command; simplify it",
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def gate(document: Run) -> None:
+    """Add `verdict` to a parsed document.
+
+    Raises Problem("settings") for settings that can't be used, Problem("system") when there is no
+    shell to judge for.
+    """
+    judge = Judge(document["cwd"], document["project"])
+    payload = document["payload"]
+    parts = [judge.change(change["path"]) for change in payload["changes"]]
+    if payload["command"] is not None:
+        parts.append(judge.command(payload["command"]))
+    verdict: Verdict = {
+        "decision": max((part["decision"] for part in parts), key=policy.ORDER.index),
+        "dialect": judge.dialect,
+        "settings": {
+            "digest": judge.settings.digest,
+            "untrusted": [
+                {"path": path, "ignored": ignored} for path, ignored in judge.settings.untrusted
+            ],
+        },
+        "parts": parts,
+    }
+    document["verdict"] = verdict

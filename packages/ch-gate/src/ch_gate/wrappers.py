@@ -1,0 +1,770 @@
+"""Commands that start other commands.
+
+Decides, by a table that knows which options take a value, what a command starts: the command in
+its own arguments (`sudo -u x CMD`), or a text it hands to a shell (`sh -c TEXT`). What would be
+started but can't be known beforehand is an `Unread`. Leaves parsing the texts to `syntax`, and
+judging to `policy`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .commands import Assignment, Command, Unread
+from .options import Scanned, scan
+from .words import Word, made
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Found = "Text | Wrapped | Unread"
+
+
+class Text:
+    """A text handed to a shell. `to` names who gets it; `dialect` is None for the same as around.
+
+    `takes_input` says that the text came in as standard input, so its commands can't read that.
+    """
+
+    __slots__ = ("appended", "dialect", "span", "takes_input", "text", "to")
+
+    def __init__(
+        self,
+        text: str,
+        to: str,
+        span: tuple[int, int],
+        dialect: str | None = None,
+        *,
+        takes_input: bool = False,
+        appended: bool = False,
+    ) -> None:
+        self.text = text
+        self.to = to
+        self.span = span
+        self.dialect = dialect
+        self.takes_input = takes_input
+        self.appended = appended
+
+
+class Wrapped:
+    """A command that stands in the arguments of another."""
+
+    __slots__ = ("appended", "assignments", "words")
+
+    def __init__(
+        self, words: list[Word], assignments: list[Assignment] | None = None, *, appended: bool = False
+    ) -> None:
+        self.words = words
+        self.assignments = assignments or []
+        self.appended = appended
+
+
+SHELLS = {
+    "sh": "posix", "dash": "posix", "ash": "posix", "bash": "bash", "rbash": "bash",
+    "zsh": "zsh", "ksh": "mksh", "mksh": "mksh", "ksh93": "mksh", "oksh": "mksh", "yash": "posix",
+}  # fmt: skip
+OTHER_SHELLS = frozenset({"fish", "nu", "pwsh", "powershell", "tcsh", "csh", "xonsh", "elvish"})
+
+PRINTERS = frozenset({"echo", "printf"})
+
+
+class Wrapper:
+    """How a program's arguments lead to the command it starts.
+
+    valued, attached, long_valued  as in `options.scan`
+    operands     how many operands come before the command
+    assignments  whether NAME=VALUE words may come before it
+    lookup       options with which it starts nothing
+    shell        options whose value is a text for a shell
+    joined       the arguments are joined by blanks and given to a shell
+    appended     further arguments come at run time
+    transparent  the command runs as it would alone: an allow-list entry for it counts
+    """
+
+    __slots__ = (
+        "appended", "assignments", "attached", "joined", "long_valued", "lookup", "operands",
+        "shell", "transparent", "valued",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        valued: str = "",
+        long_valued: str = "",
+        *,
+        attached: str = "",
+        operands: int = 0,
+        assignments: bool = False,
+        lookup: str = "",
+        shell: str = "",
+        joined: bool = False,
+        appended: bool = False,
+        transparent: bool = False,
+    ) -> None:
+        self.valued = valued
+        self.long_valued = frozenset(long_valued.split())
+        self.attached = attached
+        self.operands = operands
+        self.assignments = assignments
+        self.lookup = tuple(lookup.split())
+        self.shell = tuple(shell.split())
+        self.joined = joined
+        self.appended = appended
+        self.transparent = transparent
+
+
+WRAPPERS = {
+    "sudo": Wrapper(
+        "ugphrtTCDRU",
+        "user group prompt host role type command-timeout close-from chdir chroot other-user",
+        assignments=True, lookup="-l --list -v --validate -K --remove-timestamp -V --version --help",
+    ),
+    "doas": Wrapper("uCa", assignments=True, lookup="-L"),
+    "pkexec": Wrapper("", "user"),
+    "run0": Wrapper("ugD", "user group chdir unit property description slice nice setenv"),
+    "su": Wrapper("cgGsTw", "command group supp-group shell whitelist-environment", shell="-c --command"),
+    "runuser": Wrapper("ucgGsTw", "user command group supp-group shell", shell="-c --command"),
+    "env": Wrapper(
+        "uCSa", "unset chdir split-string argv0", assignments=True, transparent=True,
+        lookup="--version --help",
+    ),
+    "timeout": Wrapper("ks", "kill-after signal", operands=1, transparent=True),
+    "gtimeout": Wrapper("ks", "kill-after signal", operands=1, transparent=True),
+    "nice": Wrapper("n", "adjustment", transparent=True),
+    "ionice": Wrapper("cnpPu", "class classdata pid pgid uid", transparent=True),
+    "nohup": Wrapper(transparent=True),
+    "setsid": Wrapper(),
+    "stdbuf": Wrapper("ioe", "input output error", transparent=True),
+    "chrt": Wrapper("TPD", "sched-runtime sched-period sched-deadline", operands=1),
+    "taskset": Wrapper("", operands=1, lookup="-p --pid"),
+    "numactl": Wrapper("iNCmpl", "interleave cpunodebind physcpubind membind preferred"),
+    "flock": Wrapper("wEc", "timeout wait conflict-exit-code command", operands=1, shell="-c --command"),
+    "time": Wrapper("fo", "format output", transparent=True),
+    "gtime": Wrapper("fo", "format output", transparent=True),
+    "command": Wrapper(lookup="-v -V", transparent=True),
+    "builtin": Wrapper(transparent=True),
+    "exec": Wrapper("a", transparent=True),
+    "coproc": Wrapper(),
+    "strace": Wrapper("abeEIkoOpPsSuUX", "trace output attach user string-limit", lookup="-p --attach"),
+    "ltrace": Wrapper("aAeFlnopsuwxX", "output", lookup="-p"),
+    "catchsegv": Wrapper(),
+    "unbuffer": Wrapper(),
+    "chronic": Wrapper(),
+    "ifne": Wrapper(),
+    "dbus-run-session": Wrapper("", "config-file dbus-daemon"),
+    "xvfb-run": Wrapper("efnpsw", "error-file auth-file server-num xauth-protocol server-args wait"),
+    "chroot": Wrapper("", "userspec groups", operands=1),
+    "unshare": Wrapper("RwSG", "root wd setuid setgid", attached="muinpUCT"),
+    "nsenter": Wrapper("tSGrw", "target setuid setgid", attached="muinpUCT"),
+    "systemd-run": Wrapper("uptHM", "unit property slice uid gid nice working-directory setenv"),
+    "systemd-inhibit": Wrapper("", "what who why mode"),
+    "firejail": Wrapper(),
+    "proxychains": Wrapper("f"),
+    "proxychains4": Wrapper("f"),
+    "torsocks": Wrapper(),
+    "fakeroot": Wrapper("lsib", "lib faked"),
+    "caffeinate": Wrapper("tw"),
+    "arch": Wrapper("e"),
+    "linux32": Wrapper(),
+    "linux64": Wrapper(),
+    "setarch": Wrapper(operands=1),
+    "watch": Wrapper("nq", "interval equexit", joined=True),
+    "script": Wrapper("cBEIOTmo", "command log-io log-in log-out log-timing echo output-limit", shell="-c --command"),
+    "entr": Wrapper(),
+    "xargs": Wrapper(
+        "aEILnPRsSdJ", "arg-file delimiter max-args max-procs max-chars process-slot-var eof",
+        attached="eil", appended=True, transparent=True,
+    ),
+    "gxargs": Wrapper("aEILnPRsSdJ", "arg-file delimiter max-args max-procs max-chars", attached="eil", appended=True),
+    "busybox": Wrapper(lookup="--list --help --list-full"),
+    "toybox": Wrapper(lookup="--help --list --long"),
+    "direnv": Wrapper(),
+}  # fmt: skip
+
+# Programs whose subcommand starts another command.
+RUNNERS = {
+    ("uv", "run"): Wrapper("pfw", "with python extra group env-file directory project package index-url with-requirements with-editable"),
+    ("poetry", "run"): Wrapper("C", "directory project"),
+    ("pdm", "run"): Wrapper("p", "project"),
+    ("rye", "run"): Wrapper(),
+    ("pipenv", "run"): Wrapper(),
+    ("hatch", "run"): Wrapper(),
+    ("bundle", "exec"): Wrapper("", "gemfile"),
+    ("npm", "exec"): Wrapper("cp", "call package", shell="-c --call"),
+    ("pnpm", "exec"): Wrapper("C"),
+    ("yarn", "exec"): Wrapper(),
+    ("mise", "exec"): Wrapper("C"),
+    ("direnv", "exec"): Wrapper(operands=1),
+    ("dotenv", "run"): Wrapper("f"),
+    ("conda", "run"): Wrapper("np", "name prefix cwd"),
+    ("nix", "develop"): Wrapper(),
+}  # fmt: skip
+
+INTERPRETERS = {
+    # program: options that hold program text, options that take another value, long ones
+    "python": ("c", "WXmQ", frozenset({"check-hash-based-pycs"})),
+    "node": ("ep", "rC", frozenset({"require", "import", "loader", "conditions"})),
+    "ruby": ("e", "rIEC", frozenset()),
+    "perl": ("eE", "", frozenset()),
+    "php": ("rBRE", "dczf", frozenset({"run"})),
+    "lua": ("e", "l", frozenset()),
+    "Rscript": ("e", "", frozenset()),
+    "osascript": ("e", "l", frozenset()),
+    "bun": ("ep", "", frozenset()),
+    "deno": ("", "", frozenset()),
+}
+CODE_LONG = {
+    "node": ("--eval", "--print"), "php": ("--run",), "bun": ("--eval", "--print"),
+}  # fmt: skip
+_VERSIONED = re.compile(r"(python|pypy|node|ruby|perl|php|lua|luajit)[0-9.]*[a-z]?$|nodejs$")
+
+_SUBSCRIPT = re.compile(r"\[[^\]]*(?:\$\(|`)")
+# Builtins that evaluate a name they are given, subscript and all.
+EVALUATING = frozenset(
+    {"let", "declare", "typeset", "local", "readonly", "export", "test", "[", "printf", "read",
+     "unset", "mapfile", "readarray", "getopts", "wait"}
+)  # fmt: skip
+
+# Variables whose value another program runs as a command.
+COMMAND_VARIABLES = frozenset(
+    {"PAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "GIT_PAGER",
+     "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF",
+     "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_PROXY_COMMAND", "RSYNC_RSH", "CVS_RSH",
+     "PROMPT_COMMAND", "FCEDIT", "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "AWS_PAGER", "GH_PAGER",
+     "GH_EDITOR", "KUBE_EDITOR", "TAR_OPTIONS"}
+)  # fmt: skip
+# Variables that put code into whatever is started next.
+LOADING_VARIABLES = re.compile(
+    r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|BASH_ENV|BASH_FUNC_\w+|SHELLOPTS|BASHOPTS|PS4"
+    r"|PERL5(?:OPT|LIB|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONHOME|GIT_CONFIG_\w+|GIT_EXEC_PATH"
+    r"|GIT_TEMPLATE_DIR|IFS"
+)
+
+
+def hides_substitution(text: str) -> bool:
+    """Whether a string that is evaluated as arithmetic would run a command."""
+    return _SUBSCRIPT.search(text) is not None
+
+
+def interpreter(name: str | None) -> str | None:
+    """The name under which INTERPRETERS has the program; None when it is none."""
+    if name is None:
+        return None
+    if name in INTERPRETERS:
+        return name
+    found = _VERSIONED.match(name)
+    if found is None:
+        return None
+    stem = found.group(1) or "node"
+    return {"pypy": "python", "luajit": "lua"}.get(stem, stem)
+
+
+def started_by(command: Command) -> list[Text | Wrapped | Unread]:
+    """What `command` starts, as far as its words tell."""
+    found = _variables(command)
+    if not command.words:
+        return found
+    if command.path is None:
+        word = command.words[0]
+        return [*found, Unread("the program is known only at run time", word.start, word.end, word.source)]
+    name = command.program or ""
+    if name in EVALUATING and any(hides_substitution(word.value or "") for word in command.words[1:]):
+        found.append(_unread(command, f"{name} evaluates a quoted substitution"))
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return found + special(command)
+    if name in SHELLS:
+        return found + _shell(command)
+    if name in OTHER_SHELLS:
+        return found + _other_shell(command)
+    code = interpreter(name)
+    if code is not None:
+        return found + _interpreter(command, code)
+    wrapper = WRAPPERS.get(name)
+    words = command.words[1:]
+    if wrapper is None:
+        for position, word in enumerate(words):
+            runner = RUNNERS.get((name, word.value or ""))
+            if runner is not None:
+                return found + _wrapped(command, runner, words[position + 1 :])
+            if word.value is None or not word.value.startswith("-"):
+                break
+        return found
+    return found + _wrapped(command, wrapper, words)
+
+
+def _unread(command: Command, why: str) -> Unread:
+    return Unread(why, command.start, command.end, command.source)
+
+
+def _variables(command: Command) -> list[Text | Wrapped | Unread]:
+    """Assignments that make another program run something."""
+    found: list[Text | Wrapped | Unread] = []
+    for assignment in command.assignments:
+        name = assignment.name
+        if LOADING_VARIABLES.fullmatch(name) and not (name == "IFS" or assignment.value is None):
+            found.append(_unread(command, f"{name} changes what later programs run"))
+        if name in COMMAND_VARIABLES and assignment.value is not None:
+            word = assignment.value
+            if word.value is None:
+                found.append(_unread(command, f"{name} is run as a command and not known"))
+            elif word.value.strip():
+                found.append(Text(word.value, name, (word.start, word.end), "posix", appended=True))
+    return found
+
+
+def _wrapped(
+    command: Command, wrapper: Wrapper, words: list[Word]
+) -> list[Text | Wrapped | Unread]:
+    name = command.program or ""
+    scanned = scan(words, wrapper.valued, wrapper.attached, wrapper.long_valued, leading=True)
+    if wrapper.lookup and scanned.has(*wrapper.lookup):
+        return []
+    found: list[Text | Wrapped | Unread] = []
+    if wrapper.shell:
+        found += _shell_option(command, words, wrapper)
+        if found:
+            return found
+    operands = scanned.operands
+    assignments = []
+    while wrapper.assignments and operands:
+        head, equals, tail = (operands[0].prefix).partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", head):
+            break
+        word = operands[0]
+        value = made(tail, word) if word.literal else word
+        assignments.append(Assignment(head, value, None, append=False))
+        operands = operands[1:]
+    operands = operands[wrapper.operands :]
+    if scanned.unknown is not None and (not operands or scanned.unknown is not operands[0]):
+        return [_unread(command, f"an option of {name} is known only at run time")]
+    if not operands:
+        return list(_variables_of(command, assignments))
+    if wrapper.joined and not scanned.has("-x", "--exec"):
+        return [_joined(command, operands, name)]
+    return [Wrapped(operands, assignments, appended=wrapper.appended)]
+
+
+def _variables_of(
+    command: Command, assignments: list[Assignment]
+) -> list[Text | Wrapped | Unread]:
+    probe = Command([], command.start, command.end, command.source, dialect=command.dialect)
+    probe.assignments = assignments
+    return _variables(probe)
+
+
+def _joined(command: Command, words: list[Word], name: str) -> Text | Unread:
+    """The words joined by blanks, for a shell."""
+    values = [word.value for word in words]
+    if None in values:
+        return _unread(command, f"the text given to {name} is known only at run time")
+    text = " ".join(value for value in values if value is not None)
+    return Text(text, name, (words[0].start, words[-1].end), command.dialect if name == "eval" else "posix")
+
+
+def _shell_option(
+    command: Command, words: list[Word], wrapper: Wrapper
+) -> list[Text | Wrapped | Unread]:
+    """A text given by an option such as `su -c TEXT`, wherever among the words it stands."""
+    name = command.program or ""
+    scanned = scan(words, wrapper.valued, wrapper.attached, wrapper.long_valued)
+    for given, value in scanned.options:
+        if given in wrapper.shell:
+            if value is None:
+                return [_unread(command, f"the text given to {name} is known only at run time")]
+            return [Text(value, name, (command.start, command.end), "posix")]
+    if name in ("su", "script"):
+        # without a text they start a shell that reads standard input, or nothing
+        return _from_input(command, name, "posix")
+    return []
+
+
+def _shell(command: Command) -> list[Text | Wrapped | Unread]:
+    name = command.program or "sh"
+    dialect = SHELLS[name]
+    words = [word for word in command.words[1:] if not (word.value or "").startswith("+")]
+    scanned = scan(words, "oO", "", frozenset({"rcfile", "init-file"}), leading=True)
+    if scanned.has("--version", "--help"):
+        return []
+    if scanned.unknown is not None:
+        return [_unread(command, f"what {name} runs is known only at run time")]
+    for setting in scanned.values("--rcfile", "--init-file"):
+        if setting != "/dev/null":
+            return [_unread(command, f"{name} reads commands from {setting}")]
+    operands = scanned.operands
+    if scanned.has("-c"):
+        if not operands:
+            return []
+        text = operands[0]
+        if text.value is None:
+            return [
+                Unread(f"the text given to {name} -c is known only at run time", text.start, text.end, text.source)
+            ]
+        return [Text(text.value, f"{name} -c", (text.start, text.end), dialect, appended=command.appended)]
+    if operands and operands[0].value == "-":
+        operands = operands[1:]
+    if operands and not scanned.has("-s"):
+        return _script(command, operands[0], name, dialect)
+    if command.appended:
+        return [_unread(command, f"what {name} runs comes at run time")]
+    return _from_input(command, name, dialect)
+
+
+def _script(
+    command: Command, word: Word, name: str, dialect: str
+) -> list[Text | Wrapped | Unread]:
+    """A script named by a word: a file of the user's own is as good as running it."""
+    if word.value is None:
+        return [Unread(f"the script that {name} runs is known only at run time", word.start, word.end, word.source)]
+    if re.fullmatch(r"/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+", word.value):
+        return _from_input(command, name, dialect)
+    return []
+
+
+def _from_input(
+    command: Command, name: str, dialect: str | None
+) -> list[Text | Wrapped | Unread]:
+    """The text a shell reads from standard input."""
+    span = (command.start, command.end)
+    redirect = command.input
+    if redirect is not None:
+        if redirect.body is not None:
+            if redirect.body.value is None:
+                return [_unread(command, f"the text fed to {name} is known only at run time")]
+            return [Text(redirect.body.value, name, span, dialect, takes_input=True)]
+        if redirect.target.value == "/dev/null":
+            return []
+        if redirect.target.value is None or redirect.target.value.startswith("/dev/"):
+            return [_unread(command, f"the text fed to {name} is known only at run time")]
+        return []
+    if command.fed_by:
+        text = printed(command.fed_by)
+        if text is None:
+            return [_unread(command, f"nobody can read beforehand what is piped into {name}")]
+        return [Text(text, name, span, dialect, takes_input=True)]
+    if "function" in command.contexts or "coproc" in command.contexts:
+        return [_unread(command, f"what {name} reads is known only at run time")]
+    return []
+
+
+def printed(commands: list[Command]) -> str | None:
+    """What these commands print, where their words alone tell; else None."""
+    if len(commands) != 1:
+        return None
+    command = commands[0]
+    values = [word.value for word in command.words]
+    if None in values or not values or command.inner or command.unread:
+        return None
+    arguments = [value for value in values[1:] if value is not None]
+    if any(word.tilde for word in command.words):
+        return None
+    if command.path == "cat" and all(value == "-" for value in arguments):
+        redirect = command.input
+        return None if redirect is None or redirect.body is None else redirect.body.value
+    if command.path == "echo":
+        while arguments and arguments[0] in ("-n", "-E", "-nE", "-En"):
+            arguments = arguments[1:]
+        text = " ".join(arguments)
+        return None if "\\" in text or text.startswith("-") else text + "\n"
+    if command.path == "printf" and arguments:
+        form, rest = arguments[0], arguments[1:]
+        if form in ("%s", "%s\\n"):
+            return ("\n" if form != "%s" else "").join(rest) + "\n"
+        if not rest and "%" not in form:
+            plain = form.replace("\\n", "\n")
+            return None if "\\" in plain or plain.startswith("-") else plain
+    return None
+
+
+def _other_shell(command: Command) -> list[Text | Wrapped | Unread]:
+    if command.words[1:] and (command.words[1].value or "") in ("--version", "--help", "-v"):
+        return []
+    return [_unread(command, f"the gate can't read the language of {command.program}")]
+
+
+def _eval(command: Command) -> list[Text | Wrapped | Unread]:
+    words = command.words[1:]
+    if words and words[0].value == "--":
+        words = words[1:]
+    return [_joined(command, words, "eval")] if words else []
+
+
+def _trap(command: Command) -> list[Text | Wrapped | Unread]:
+    words = command.words[1:]
+    if words and words[0].value == "--":
+        words = words[1:]
+    if not words or words[0].value in ("-", "-p", "-l", "", "-P"):
+        return []
+    if words[0].value is None:
+        return [_unread(command, "the text given to trap is known only at run time")]
+    word = words[0]
+    return [Text(word.value or "", "trap", (word.start, word.end), command.dialect)]
+
+
+def _source(command: Command) -> list[Text | Wrapped | Unread]:
+    words = [word for word in command.words[1:] if word.value != "--"]
+    if not words:
+        return []
+    name = command.program or "source"
+    return _script(command, words[0], name, command.dialect)
+
+
+def _alias(command: Command) -> list[Text | Wrapped | Unread]:
+    found: list[Text | Wrapped | Unread] = []
+    for word in command.words[1:]:
+        _name, equals, value = (word.value or word.prefix).partition("=")
+        if not equals:
+            continue
+        if word.value is None:
+            found.append(_unread(command, "an alias whose text is known only at run time"))
+        else:
+            found.append(Text(value, "alias", (word.start, word.end), command.dialect, appended=True))
+    return found
+
+
+def _hash(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "p")
+    if scanned.has("-p"):
+        return [_unread(command, "hash -p gives a program another name")]
+    return []
+
+
+def _enable(command: Command) -> list[Text | Wrapped | Unread]:
+    if scan(command.words[1:], "f").has("-f"):
+        return [_unread(command, "enable -f loads code into the shell")]
+    return []
+
+
+def _bind(command: Command) -> list[Text | Wrapped | Unread]:
+    return [_unread(command, f"{command.program} registers commands to run later")]
+
+
+def _env(command: Command) -> list[Text | Wrapped | Unread]:
+    wrapper = WRAPPERS["env"]
+    words = command.words[1:]
+    scanned = scan(words, wrapper.valued, "", wrapper.long_valued, leading=True)
+    if not scanned.has("-S", "--split-string"):
+        return _wrapped(command, wrapper, words)
+    texts = scanned.values("-S", "--split-string")
+    rest = [word.value for word in scanned.operands]
+    if not texts or None in rest:
+        return [_unread(command, "the command given to env -S is known only at run time")]
+    text = texts[0]
+    if "$" in text or "\\" in text:
+        return [_unread(command, "env -S puts variables into the command")]
+    from .words import QUOTED, Part
+
+    split = [
+        Word([Part(QUOTED, piece.replace("'", "").replace('"', ""))], command.start, command.end, piece)
+        for piece in re.findall(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""", text)
+    ]
+    line = Command(
+        [command.words[0], *split, *scanned.operands], command.start, command.end,
+        command.source, dialect=command.dialect,
+    )  # fmt: skip
+    return _wrapped(line, wrapper, line.words[1:])
+
+
+def _find(command: Command) -> list[Text | Wrapped | Unread]:
+    found: list[Text | Wrapped | Unread] = []
+    words = command.words[1:]
+    position = 0
+    while position < len(words):
+        if words[position].value in ("-exec", "-execdir", "-ok", "-okdir"):
+            inner = []
+            position += 1
+            while position < len(words):
+                value = words[position].value
+                if value == ";" or (value == "+" and inner and inner[-1].value == "{}"):
+                    break
+                inner.append(words[position])
+                position += 1
+            if inner:
+                found.append(Wrapped(inner, appended=True))
+        position += 1
+    return found
+
+
+def _parallel(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(
+        command.words[1:], "jSNnLIaCPsdEpTW",
+        "", frozenset({"jobs", "arg-file", "colsep", "delay", "joblog", "timeout", "results",
+                       "tmpdir", "workdir", "retries", "max-args", "load", "memfree", "sshlogin"}),
+        leading=True,
+    )  # fmt: skip
+    if scanned.has("--version", "--help", "--citation"):
+        return []
+    template = []
+    for word in scanned.operands:
+        if word.value is not None and word.value.startswith(":::"):
+            break
+        template.append(word)
+    if not template:
+        return [_unread(command, "parallel runs the lines it is given as commands")]
+    if len(template) == 1:
+        # one word is a text for a shell, with what comes at run time put into it
+        word = template[0]
+        if word.value is None:
+            return [_unread(command, "what parallel runs is known only at run time")]
+        return [Text(word.value, "parallel", (word.start, word.end), "posix", appended=True)]
+    return [Wrapped(template, appended=True)]
+
+
+def _interpreter(command: Command, kind: str) -> list[Text | Wrapped | Unread]:
+    """Whether an interpreter's program can be read; its meaning is `policy`'s."""
+    texts, known = program_texts(command, kind)
+    if known:
+        return []
+    if texts is None:
+        return []
+    return [_unread(command, f"the program given to {command.program} is known only at run time")]
+
+
+def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
+    """The program texts an interpreter gets by option or standard input.
+
+    The list is None when it runs a file or a module, and the flag says whether all of it is
+    known beforehand.
+    """
+    code, valued, long_valued = INTERPRETERS[kind]
+    words = command.words[1:]
+    attached = {"perl": "MmIxFlCD0Vi", "ruby": "FKTWxi0", "python": ""}.get(kind, "")
+    long_names = long_valued | {name[2:] for name in CODE_LONG.get(kind, ())}
+    scanned = scan(words, code + valued, attached, long_names, leading=True)
+    if kind == "php" and words and words[0].value == "-a":
+        return [], True
+    names = [f"-{letter}" for letter in code] + list(CODE_LONG.get(kind, ()))
+    texts = [value for given, value in scanned.options if given in names]
+    if kind == "node" and scanned.has("-p") and None in texts:
+        texts = [text for text in texts if text is not None] or None  # type: ignore[assignment]
+    if texts is None:
+        return [], False
+    if texts:
+        return [text for text in texts if text is not None], None not in texts
+    if scanned.unknown is not None:
+        return [], False
+    if kind == "deno":
+        if scanned.operands and scanned.operands[0].value == "eval":
+            values = [word.value for word in scanned.operands[1:]]
+            return [value for value in values if value is not None], None not in values
+        return None, True
+    if kind == "python" and scanned.has("-m"):
+        return None, True
+    if scanned.has("--version", "-V", "--help", "-h", "-v", "--check", "-l"):
+        return None, True
+    operands = scanned.operands
+    if operands and operands[0].value == "-":
+        operands = []
+    if operands:
+        value = operands[0].value
+        if value is None:
+            return [], operands[0].literal or not operands[0].may_split
+        if value in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+            operands = []
+        else:
+            return None, True
+    redirect = command.input
+    if redirect is not None:
+        if redirect.body is not None:
+            value = redirect.body.value
+            return ([], False) if value is None else ([value], True)
+        target = redirect.target.value
+        return (None, True) if target and not target.startswith("/dev/fd") else ([], False)
+    if command.fed_by:
+        text = printed(command.fed_by)
+        return ([], False) if text is None else ([text], True)
+    return None, True
+
+
+def _ssh(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "BbcDEeFIiJLlmOopQRSWw", leading=True)
+    if scanned.has("-V", "-Q", "-G"):
+        return []
+    if any(re.match(r"(?i)(proxycommand|localcommand|permitlocalcommand|knownhostscommand)", value) for value in scanned.values("-o")):
+        return [_unread(command, "an option of ssh runs a command")]
+    return [_unread(command, "it runs on another machine")]
+
+
+def _remote(command: Command) -> list[Text | Wrapped | Unread]:
+    return [_unread(command, f"{command.program} hands text to another program to run")]
+
+
+def _awk(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "Fvfiel", "", frozenset({"file", "assign", "source", "field-separator", "include"}), leading=True)
+    texts = scanned.values("-e", "--source")
+    if not scanned.has("-f", "--file") and not texts and scanned.operands:
+        program = scanned.operands[0]
+        if program.value is None:
+            texts = [program.prefix] if not program.may_split else []
+            if program.may_split:
+                return [_unread(command, "the program given to awk is known only at run time")]
+            texts = ["".join(part.text for part in program.parts if part.kind in ("text", "quoted"))]
+        else:
+            texts = [program.value]
+    for text in texts:
+        code = re.sub(r'"(?:[^"\\]|\\.)*"|/(?:[^/\\\n]|\\.)+/', '""', text)
+        if re.search(r"\bsystem\b|@load|\|&", code) or re.search(r'\|\s*(?:getline|"")|""\s*\|', code):
+            return [_unread(command, "the awk program starts other programs")]
+    return []
+
+
+def _sed(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "efl", "iEs", frozenset({"expression", "file"}))
+    scripts = scanned.values("-e", "--expression")
+    if not scripts and not scanned.has("-f", "--file") and scanned.operands:
+        scripts = [scanned.operands[0].value or ""]
+    for script in scripts:
+        if re.search(r"(?:^|[;{}\n]|\d|[$/])\s*e(?:\s|$|;)", script) or re.search(
+            r"s([^\w\s\\]).*?\1.*?\1[gIim0-9p]*e[gIim0-9p]*\s*(?:$|[;}\n])", script
+        ):
+            return [_unread(command, "the sed script runs commands")]
+    return []
+
+
+def _docker(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "cHl", "", frozenset({"config", "context", "host", "log-level"}), leading=True)
+    values = [word.value for word in scanned.operands[:2]]
+    if values[:1] in (["run"], ["exec"]) or values in (
+        ["container", "run"], ["container", "exec"], ["compose", "run"], ["compose", "exec"],
+    ):  # fmt: skip
+        return [_unread(command, "it runs a command in a container")]
+    if values[:1] == ["compose"]:
+        rest = {word.value for word in scanned.operands[1:]}
+        if rest & {"exec", "run"}:
+            return [_unread(command, "it runs a command in a container")]
+    return []
+
+
+_SPECIAL: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
+    "eval": _eval,
+    "trap": _trap,
+    "source": _source,
+    ".": _source,
+    "alias": _alias,
+    "hash": _hash,
+    "enable": _enable,
+    "complete": _bind,
+    "bind": _bind,
+    "env": _env,
+    "genv": _env,
+    "find": _find,
+    "gfind": _find,
+    "bfs": _find,
+    "parallel": _parallel,
+    "ssh": _ssh,
+    "mosh": _ssh,
+    "at": _remote,
+    "batch": _remote,
+    "crontab": _remote,
+    "tmux": _remote,
+    "screen": _remote,
+    "expect": _remote,
+    "awk": _awk,
+    "gawk": _awk,
+    "mawk": _awk,
+    "nawk": _awk,
+    "sed": _sed,
+    "gsed": _sed,
+    "docker": _docker,
+    "podman": _docker,
+}
