@@ -66,9 +66,9 @@ def _changed(document, path, new):
 def _steps(value, schemas, path, guaranteed):
     rules = [rule for schema, home in schemas for rule in _flat(value, schema, home)]
     allowed = set(SAMPLES).intersection(*(_types(schema, home) for schema, home in schemas))
-    for name in SAMPLES:
+    for name, sample in SAMPLES.items():
         if name not in allowed:
-            yield f"retyped to {name}", path, SAMPLES[name]
+            yield f"retyped to {name}", path, sample
     if isinstance(value, dict):
         needed = {key for schema, _ in rules for key in schema.get("required", ())} | guaranteed
         for key in value:

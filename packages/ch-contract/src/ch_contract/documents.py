@@ -55,11 +55,10 @@ def _depth(value: object) -> int:
     """How many objects and arrays stand inside each other at the deepest place."""
     depth = 0
     level = [value]
-    while level:
+    while level := [entry for entry in level if isinstance(entry, dict | list)]:
         level = [
             entry
             for holder in level
-            if isinstance(holder, dict | list)
             for entry in (holder.values() if isinstance(holder, dict) else holder)
         ]
         depth += 1
@@ -92,6 +91,8 @@ def parse_json(data: bytes, what: str, limit: int = LIMIT_BYTES) -> Any:
         if "\\u" in text:
             # Only an escape can bring half a surrogate pair past the UTF-8 decoder.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except Problem as problem:
+        raise Problem("document", f"{what}: {problem.message}") from None
     except UnicodeDecodeError as error:
         raise Problem("document", f"{what} is not UTF-8 at byte {error.start}") from None
     except UnicodeEncodeError:
@@ -101,7 +102,7 @@ def parse_json(data: bytes, what: str, limit: int = LIMIT_BYTES) -> Any:
     except ValueError as error:
         raise Problem("document", f"{what} is not JSON: {error}") from None
     brackets = text.count("{") + text.count("[")
-    if brackets > LIMIT_DEPTH and _depth(value) > LIMIT_DEPTH + 1:
+    if brackets > LIMIT_DEPTH and _depth(value) > LIMIT_DEPTH:
         raise Problem("document", f"{what} is nested too deeply")
     return value
 
