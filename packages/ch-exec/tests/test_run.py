@@ -1,0 +1,547 @@
+"""Real commands under a real ch-exec: how they end, and that nothing of them is left."""
+
+import hashlib
+import http.server
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ch_contract import documents, processes
+from ch_contract.checker import accepts
+from ch_exec.descendants import children_of
+
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks into /proc")
+
+
+def wait_for(condition, seconds=20.0, what="it"):
+    """Wait until `condition()` is true; gives its value."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"{what} did not happen within {seconds} s")
+
+
+def with_word(word):
+    """The ids of living processes one of whose arguments is `word`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if word.encode() in words:
+            found.append(int(entry.name))
+    return found
+
+
+def output_of(result):
+    return Path(result["output_path"]).read_bytes()
+
+
+def ending(result):
+    keys = ("exit_code", "exit_desc", "signal", "timed_out", "cancelled")
+    return tuple(result[key] for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected", "answer"),
+    [
+        ("true", (0, "exit 0", None, False, False), 0),
+        ("exit 3", (3, "exit 3", None, False, False), 1),
+        ("exit 255", (255, "exit 255", None, False, False), 1),
+        ("no-such-program-anywhere", (127, "exit 127", None, False, False), 1),
+        ("kill -SEGV $$", (None, "ended by SIGSEGV", "SIGSEGV", False, False), 1),
+        ("kill -KILL $$", (None, "ended by SIGKILL", "SIGKILL", False, False), 1),
+        ("kill -37 $$", (None, "ended by SIGRTMIN+3", "SIGRTMIN+3", False, False), 1),
+        # what the shell makes of a signal to its own child is an exit code, and stays one
+        ("sh -c 'kill -TERM $$'; exit $?", (143, "exit 143", None, False, False), 1),
+        ("-x", (127, "exit 127", None, False, False), 1),
+    ],
+)
+def test_how_a_command_ended(spawn, staged, command, expected, answer):
+    """Exit by code and exit by signal are told apart; a failure is a result, not a problem."""
+    done = spawn("ch-exec", "--exit-code", stdin=staged(command))
+    document = done.document
+    assert "problem" not in document
+    assert ending(document["result"]) == expected
+    assert (done.stderr, done.code) == ("", answer)
+    assert accepts(document, "run.schema.json#/$defs/executed")
+
+
+def test_the_whole_document_of_a_run(pipe_step, staged, state, project):
+    """Only `result` is added, and it says everything."""
+    before = staged("printf 'hé\\n'; echo err >&2", session="s1")
+    done = pipe_step(before)
+    after = done.document
+    result = after.pop("result")
+    assert (after, done.stderr, done.code) == (before, "", 0)
+    folder = state / "runs" / before["run_id"]
+    data = "hé\nerr\n".encode()
+    assert result.pop("duration_ms") >= 0
+    assert Path(result["shell"]).name == "bash"
+    assert result == {
+        "exit_code": 0,
+        "exit_desc": "exit 0",
+        "signal": None,
+        "timed_out": False,
+        "cancelled": False,
+        "output_path": str(folder / "output.txt"),
+        "output_bytes": len(data),
+        "output_chars": 7,
+        "output_sha256": hashlib.sha256(data).hexdigest(),
+        "shell": result["shell"],
+        "backend": "local",
+        "sandbox": "none",
+        "approval": None,
+        "restored": [],
+        "unenforced": [],
+        "processes_ended": 0,
+    }
+    assert (folder / "output.txt").read_bytes() == data
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert modes == {"output.txt": 0o600, "run.json": 0o600}
+    for private in (folder, folder.parent, state, state / "open"):
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    record = json.loads((folder / "run.json").read_bytes())
+    documents.check(record, "store/run-record.schema.json", "run.json")
+    assert (record["cwd"], record["backend"], record["mode"], record["sandbox"]) == (
+        str(project), "local", "unsandboxed", "none",
+    )  # fmt: skip
+    opened = json.loads((state / "open" / f"{before['run_id']}.json").read_bytes())
+    documents.check(opened, "store/open-run.schema.json", "open run")
+    assert (opened["state"], opened["session"], opened["pid"]) == ("ended", "s1", os.getpid())
+
+
+def test_an_open_run_of_a_flow_is_left_in_its_charge(pipe_step, staged, state):
+    """Whoever opened the run before answers for its end."""
+    document = staged("true")
+    path = state / "open" / f"{document['run_id']}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("the flow's own")
+    assert pipe_step(document).document["result"]["exit_code"] == 0
+    assert path.read_text() == "the flow's own"
+
+
+def test_the_record_stands_before_the_command_runs(pipe_step, staged, state):
+    """The command finds its own process in run.json already."""
+    document = staged("true")
+    record = state / "runs" / document["run_id"] / "run.json"
+    command = f"cat {record}; echo $$"
+    document = {**staged(command), "run_id": document["run_id"]}
+    result = pipe_step(document).document["result"]
+    seen, pid = output_of(result).decode().splitlines()
+    assert json.loads(seen)["pid"] == int(pid)
+
+
+@pytest.mark.parametrize(
+    ("data", "characters"),
+    [(b"a\0b\n", 4), (b"\xff\xfe\xc3", 3), ("hé€😀".encode(), 4), ("hé".encode("utf-16"), 6)],
+    ids=["nul", "invalid", "utf-8", "utf-16"],
+)
+def test_the_output_is_kept_byte_for_byte(pipe_step, staged, data, characters):
+    """No byte is decoded, cleaned or lost."""
+    escaped = "".join(f"\\x{byte:02x}" for byte in data)
+    result = pipe_step(staged(f"printf '{escaped}'")).document["result"]
+    assert output_of(result) == data
+    assert (result["output_bytes"], result["output_chars"]) == (len(data), characters)
+    assert result["output_sha256"] == hashlib.sha256(data).hexdigest()
+
+
+def test_the_standard_input_is_closed(pipe_step, staged):
+    """A question gets no answer, at once."""
+    result = pipe_step(staged("read x; echo $?; cat")).document["result"]
+    assert output_of(result) == b"1\n"
+
+
+def test_there_is_no_terminal_to_ask_on(pipe_step, staged):
+    """/dev/tty cannot be opened."""
+    result = pipe_step(staged("echo hello > /dev/tty")).document["result"]
+    assert result["exit_code"] == 1
+    assert b"/dev/tty" in output_of(result)
+
+
+def test_git_does_not_ask_for_a_password(pipe_step, staged):
+    """A clone that wants a password fails instead of waiting."""
+
+    class Locked(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="x"')
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Locked) as server:
+        child = os.fork()  # a thread and a fork later on do not go together
+        if child == 0:
+            server.serve_forever()
+            os._exit(0)
+        try:
+            command = f"git clone http://127.0.0.1:{server.server_port}/x.git"
+            result = pipe_step(staged(command, timeout=20)).document["result"]
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    assert (result["timed_out"], result["exit_code"]) == (False, 128)
+    assert b"terminal prompts disabled" in output_of(result)
+
+
+def test_the_environment_of_the_command(pipe_step, staged, monkeypatch, project):
+    """Ours is not in it, what changes the reading of the text is not, pagers are disarmed."""
+    monkeypatch.setenv("CLIP_HARNESS_TOKEN", "secret")
+    monkeypatch.setenv("CDPATH", "/")
+    monkeypatch.setenv("KEPT", "yes")
+    monkeypatch.setenv("EDITOR", "ed")
+    monkeypatch.setenv("PAGER", "less")
+    (project / "env.sh").write_text("echo sneaked in\n")
+    for name in ("BASH_ENV", "ENV"):
+        monkeypatch.setenv(name, str(project / "env.sh"))
+    monkeypatch.setenv("BASHOPTS", "extglob")
+    document = staged("env; shopt -q extglob; echo extglob=$?")
+    result = pipe_step(document).document["result"]
+    seen = dict(line.split("=", 1) for line in output_of(result).decode().splitlines())
+    expected = {
+        **{name: value for name, value in os.environ.items() if name not in (
+            "CLIP_HARNESS_TOKEN", "CDPATH", "BASH_ENV", "ENV", "BASHOPTS", "OLDPWD")},
+        "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "PAGER": "cat", "MANPAGER": "cat",
+        "SYSTEMD_PAGER": "cat", "PWD": str(project), "CH_EXEC_RUN": document["run_id"],
+        "extglob": "1", "_": seen["_"], "SHLVL": seen["SHLVL"],
+    }  # fmt: skip
+    assert seen == expected
+
+
+def test_the_command_starts_clean(spawn, staged, project):
+    """Default signals, an empty mask, the umask as it was, no descriptor but the three."""
+    command = "grep -E '^Sig(Blk|Ign)' /proc/self/status; umask; ls /proc/$$/fd | tr '\\n' ' '"
+    outer = ["sh", "-c", "umask 027; trap '' PIPE; exec 7</dev/null; exec ch-exec"]
+    done = subprocess.run(
+        outer, input=json.dumps(staged(command)).encode(), capture_output=True, check=True
+    )
+    lines = output_of(json.loads(done.stdout)["result"]).decode().splitlines()
+    assert lines == ["SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000", "0027", "0 1 2 "]
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "ksh", "sh"])
+def test_every_shell_reads_the_text_as_it_is(pipe_step, staged, user_settings, shell):
+    """Short and long, a text that begins with a dash too: no limit of the argument list."""
+    from ch_contract.shells import DIALECTS, find
+
+    if find(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    user_settings({"shell": shell})
+    dialect = DIALECTS[shell]
+    result = pipe_step(staged("echo 'a\tb' $((1+1))", dialect=dialect)).document["result"]
+    assert output_of(result) == b"a\tb 2\n"
+    text = "wc -c <<'END'\n" + "é" * 70_000 + "\nEND\n"
+    assert len(text.encode()) > 131_072
+    result = pipe_step(staged(text, dialect=dialect)).document["result"]
+    assert output_of(result).strip() == b"140001"
+    script = Path(result["output_path"]).with_name("command.sh")
+    assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == (text, 0o600)
+
+
+def test_a_child_in_the_background_neither_delays_nor_is_harmed(spawn, staged):
+    """The end of the run is the end of the shell, though its output is still held open."""
+    word = "71.25"
+    before = time.monotonic()
+    done = spawn("ch-exec", stdin=staged(f"sleep {word} & echo up"))
+    assert time.monotonic() - before < 10
+    assert output_of(done.document["result"]) == b"up\n"
+    (pid,) = with_word(word)
+    os.kill(pid, signal.SIGKILL)
+
+
+FLEEING = (
+    "sleep {w} & (sleep {w} &) ; setsid sleep {w} & "
+    "setsid env -i sh -c '(sleep {w} &) ; (setsid sleep {w} </dev/null >/dev/null 2>&1 &)' & "
+    "(trap '' TERM; sleep {w}; sleep {w}) & kill -STOP $! ; sleep {w}"
+)
+
+
+@pytest.mark.parametrize("word", ["73.5"])
+def test_a_timeout_ends_whatever_fled(spawn, staged, word):
+    """Background, double fork, own session, empty environment, TERM ignored, stopped: all gone."""
+    before = time.monotonic()
+    done = spawn("ch-exec", stdin=staged(FLEEING.format(w=word), timeout=1))
+    seconds = time.monotonic() - before
+    result = done.document["result"]
+    assert with_word(word) == []
+    assert ending(result) == (None, "timed out after 1 s", "SIGTERM", True, False)
+    assert result["processes_ended"] >= 7
+    assert seconds < 1 + 2 + 1.5
+    assert done.stderr == ""
+
+
+def test_who_does_not_mind_term_is_killed(spawn, staged):
+    """A shell that ignores TERM is gone within two seconds of the timeout."""
+    result = spawn("ch-exec", stdin=staged("trap '' TERM; sleep 75; :", timeout=1)).document[
+        "result"
+    ]
+    assert ending(result) == (None, "timed out after 1 s", "SIGKILL", True, False)
+    assert 1900 < result["duration_ms"] < 3500
+    assert result["processes_ended"] == 2
+
+
+def test_a_shell_that_tidies_up_after_term_has_still_timed_out(spawn, staged):
+    """Its own exit code after the timeout is no success."""
+    command = "trap 'echo tidy; exit 0' TERM; sleep 75 & wait"
+    result = spawn("ch-exec", stdin=staged(command, timeout=1)).document["result"]
+    assert ending(result) == (None, "timed out after 1 s", None, True, False)
+    assert output_of(result) == b"tidy\n"
+
+
+@pytest.mark.parametrize("how", ["file", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_cancel_ends_the_run(started, staged, state, how):
+    """By file or by signal, the command is gone within two seconds and the document is written."""
+    word = "77.125"
+    document = staged(f"echo begun; setsid env -i sleep {word} & sleep {word}")
+    folder = state / "runs" / document["run_id"]
+    # Python starts pytest's children with what pytest was started with: nothing is ignored here
+    process = started(document, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    wait_for(lambda: len(with_word(word)) == 2, what="the start")
+    before = time.monotonic()
+    if how == "file":
+        (folder / "cancel").touch()
+    else:
+        process.send_signal(how)
+    out = process.stdout.read()
+    assert process.wait() == 0
+    assert time.monotonic() - before < 2.5
+    result = json.loads(out)["result"]
+    assert ending(result) == (None, "cancelled", "SIGTERM", False, True)
+    assert output_of(result) == b"begun\n"
+    assert with_word(word) == []
+
+
+def test_a_cancel_that_came_first_ends_the_run_at_once(pipe_step, staged, state):
+    """The file may be there before the command is."""
+    document = staged("sleep 78")
+    folder = state / "runs" / document["run_id"]
+    folder.mkdir(parents=True)
+    (folder / "cancel").touch()
+    assert pipe_step(document).document["result"]["exit_desc"] == "cancelled"
+
+
+def test_what_was_our_child_before_is_not_ended(pipe_step, staged):
+    """A timeout in a long-lived process spares its other children."""
+    other = subprocess.Popen(["sleep", "79.5"])
+    try:
+        document = staged("sleep 79.25", timeout=1)
+        assert pipe_step(document).document["result"]["timed_out"]
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_signals_are_handled_as_before_afterwards(pipe_step, staged):
+    """A run in a larger program leaves that program's handlers alone."""
+    handlers = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)]
+    pipe_step(staged("true"))
+    assert [
+        signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
+    ] == handlers
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_no_descriptor_and_no_dead_child_is_left(pipe_step, staged):
+    """A program that makes many runs does not fill up."""
+    pipe_step(staged("true"))
+    before = sorted(os.listdir("/proc/self/fd"))
+    children = children_of(os.getpid())
+    for command in ("true", "(sleep 0.05 &)", "exit 1"):
+        pipe_step(staged(command))
+    time.sleep(0.2)
+    pipe_step(staged("true"))
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert children_of(os.getpid()) == children
+
+
+def test_a_run_outside_the_main_thread(staged):
+    """No signal reaches another thread; the end and a timeout are noticed all the same."""
+    code = (
+        "import io, json, sys, threading, ch_exec\n"
+        "from ch_contract.tool import Streams\n"
+        "data = sys.stdin.buffer.read()\n"
+        "out = io.BytesIO()\n"
+        "def work(): ch_exec.main([], Streams(io.BytesIO(data), out, io.BytesIO()))\n"
+        "thread = threading.Thread(target=work); thread.start(); thread.join()\n"
+        "sys.stdout.buffer.write(out.getvalue())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
+        input=json.dumps(staged("sleep 80", timeout=1)).encode(),
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["result"]["exit_desc"] == "timed out after 1 s"
+
+
+def test_after_a_kill_the_record_and_the_open_run_stand(started, staged, state):
+    """Whoever looks later finds the process by id and start time, and whose run it was."""
+    word = "81.5"
+    document = staged(f"sleep {word}")
+    process = started(document)
+    (pid,) = wait_for(lambda: with_word(word), what="the start")
+    process.kill()
+    process.wait()
+    record = json.loads((state / "runs" / document["run_id"] / "run.json").read_bytes())
+    opened = json.loads((state / "open" / f"{document['run_id']}.json").read_bytes())
+    assert record["pid"] == pid
+    assert processes.is_alive(record["pid"], record["started"])
+    assert (opened["pid"], opened["state"]) == (process.pid, "running")
+    assert not processes.is_alive(opened["pid"], opened["started"])
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_run_is_never_started_twice(pipe_step, staged, state):
+    """The second one of the same id is refused, and the first one's output stays."""
+    document = staged("echo once; echo x >> count")
+    assert "result" in pipe_step(document).document
+    done = pipe_step(document)
+    problem = done.document["problem"]
+    assert (problem["tool"], problem["kind"]) == ("ch-exec", "refused")
+    run_id = document["run_id"]
+    assert problem["message"] == f"the run {run_id} was started before, and no run is started twice"
+    assert Path("count").read_text() == "x\n"
+    assert (state / "runs" / run_id / "output.txt").read_bytes() == b"once\n"
+
+
+def test_of_two_at_once_one_runs(started, staged):
+    """Two processes with one id: exactly one has a result."""
+    document = staged("echo x >> count; sleep 0.3")
+    both = [started(document), started(document)]
+    written = [json.loads(process.stdout.read()) for process in both]
+    assert sorted("result" in entry for entry in written) == [False, True]
+    assert Path("count").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("stream", ["/dev/full", None])
+def test_a_document_that_nobody_takes(staged, spawn, stream):
+    """A closed or full standard output is a system error, after the run."""
+    with open(stream or "/dev/null", "wb") as sink:
+        done = subprocess.run(
+            ["sh", "-c", "exec ch-exec" if stream else "exec ch-exec >&-"],
+            input=json.dumps(staged("echo x >> count")).encode(),
+            stdout=sink,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode in (70, 74)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.heavy
+def test_a_disk_that_fills_up(staged, project, user_settings, tmp_path):
+    """The command sees the full disk; ch-exec still writes its document."""
+    small = tmp_path / "small"
+    small.mkdir()
+    user_settings({"shell": "bash", "state_dir": str(small)})
+    script = (
+        f"mount -t tmpfs -o size=1m none {small} && ch-exec; code=$?;"
+        f" cat {small}/runs/*/output.txt | wc -c >&2; exit $code"
+    )
+    command = "head -c 5000000 /dev/zero; echo code=$? > seen"
+    done = subprocess.run(
+        ["unshare", "-r", "-m", "sh", "-c", script],
+        input=json.dumps(staged(command)).encode(),
+        capture_output=True,
+        check=False,
+    )
+    if b"unshare" in done.stderr or b"mount:" in done.stderr:
+        pytest.skip("no mount can be made here")
+    assert done.returncode == 0, done.stderr
+    assert Path("seen").read_text() == "code=1\n"
+    result = json.loads(done.stdout)["result"]
+    assert result["exit_desc"] == "exit 0"
+    assert done.stderr.split()[-1] == str(result["output_bytes"]).encode()
+
+
+def test_a_state_folder_that_cannot_be_written(pipe_step, staged, user_settings, tmp_path):
+    """Nothing runs when its record cannot be kept."""
+    (tmp_path / "file").write_text("")
+    user_settings({"shell": "bash", "state_dir": str(tmp_path / "file" / "state")})
+    done = pipe_step(staged("echo x > made"), "--exit-code")
+    assert (done.document["problem"]["kind"], done.code) == ("system", 74)
+    assert not Path("made").exists()
+
+
+def test_a_record_that_cannot_be_written_ends_the_child(pipe_step, staged, state, monkeypatch):
+    """The forked process is gone, nothing ran, and the id is free again."""
+    from ch_contract import files
+    from ch_contract.problems import Problem
+
+    def refuse(path, data, mode=0o600):
+        raise Problem("system", f"cannot write {path}")
+
+    document = staged("echo x > made")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write_atomic", refuse)
+        problem = pipe_step(document).document["problem"]
+    assert (problem["kind"], problem["message"][:12]) == ("system", "cannot write")
+    assert not Path("made").exists()
+    assert list((state / "runs" / document["run_id"]).iterdir()) == []
+    assert pipe_step(document).document["result"]["exit_code"] == 0
+
+
+def test_a_shell_that_cannot_be_started(pipe_step, staged, monkeypatch, tmp_path):
+    """The child's failure comes back as a system problem that names the shell."""
+    from ch_contract.shells import Shell
+
+    broken = tmp_path / "bash"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    shell = Shell(str(broken), "bash", None)
+    monkeypatch.setattr("ch_exec.planning.resolve", lambda *_: shell)
+    problem = pipe_step(staged("true")).document["problem"]
+    assert (problem["kind"], problem["message"]) == (
+        "system", f"cannot start {broken}: No such file or directory",
+    )  # fmt: skip
+
+
+@pytest.mark.heavy
+def test_three_hundred_megabytes(started, staged, capsys):
+    """Not much slower than into a plain file, in flat memory, and byte for byte."""
+    line = "for i in $(seq 60); do head -c 5000000 /dev/zero | tr '\\0' x; sleep 0.05; done"
+    before = time.monotonic()
+    with open("plain.txt", "wb") as file:
+        subprocess.run(["bash", "-c", line], stdout=file, check=True)
+    plain = time.monotonic() - before
+    before = time.monotonic()
+    started(staged("true")).stdout.read()
+    nothing = time.monotonic() - before
+    before = time.monotonic()
+    process = started(staged(line))
+    peak = 0
+    while process.poll() is None:
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+        except OSError:
+            break
+        words = [entry.split() for entry in status.splitlines() if entry.startswith("VmHWM")]
+        peak = max([peak, *(int(word[1]) for word in words)])
+        time.sleep(0.02)
+    seconds = time.monotonic() - before
+    result = json.loads(process.stdout.read())["result"]
+    digest = hashlib.sha256(Path("plain.txt").read_bytes()).hexdigest()
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\n300 MB: file {plain:.2f} s, ch-exec {seconds:.2f} s, peak {peak // 1024} MiB\n"
+        )
+    assert (result["output_bytes"], result["output_sha256"]) == (300_000_000, digest)
+    assert hashlib.sha256(output_of(result)).hexdigest() == digest
+    assert peak < 48 * 1024
+    assert seconds <= 1.3 * plain + nothing
