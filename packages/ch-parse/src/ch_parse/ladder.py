@@ -23,7 +23,6 @@ LIMIT = 32_000
 MARKER = "clip-harness:"
 
 _RESULT = re.compile(r"(?:`{3,}|~{3,})[ \t]*result$")
-_STATUS = re.compile(r"^\[[^\]\n]*\]\r?$", re.MULTILINE)
 _FENCE_ALIKE = re.compile(r"^[ \t\u00a0\u200b\ufeff>]*(?:```|~~~)", re.MULTILINE)
 
 
@@ -149,9 +148,13 @@ def _note_hard_blanks(text: str, fence: fences.Fence, record: repairs.Record) ->
         repairs.header_line(line, record)
 
 
+def _is_status_line(line: str) -> bool:
+    """Whether `line` reads like the status in a result: `[exit 0 \u00b7 3.2s]`."""
+    return line.startswith("[") and line.rstrip().endswith("]") and " \u00b7 " in line
+
+
 def _has_status_line(text: str) -> bool:
-    """Whether a line of `text` reads like the end of a result: `[exit 0 \u00b7 3.2s]`."""
-    return any(" \u00b7 " in match.group() for match in _STATUS.finditer(text))
+    return " \u00b7 " in text and any(_is_status_line(line) for line in text.split("\n"))
 
 
 def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
@@ -176,7 +179,7 @@ def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
     first, _ = repairs.take_line(text, offset)
     header.refuse_alike(first, line)
     unfenced.refuse_lost_change(text, 1)
-    if first.startswith("$ ") and _has_status_line(text):
+    if _is_status_line(first) or (first.startswith("$ ") and _has_status_line(text)):
         return payload.ignored("the text is a result without its fence: it is meant for the chat")
     command = repairs.without_prompt(repairs.shell_text(text, record), 1, record)
     if not command.strip():
