@@ -71,6 +71,17 @@ def test_we_and_what_was_ours_before_never_belong(rows, before):
     assert not found & (before | {1})
 
 
+def test_parents_come_before_their_children():
+    """The shell first, then by age: ids begin anew when they are used up."""
+    processes = [
+        Process(7, 301, 300, 300, start="12"),
+        Process(301, 300, 300, 300, start="11"),
+        Process(300, SHELL, 300, 300, start="9"),
+        Process(SHELL, OWN, SHELL, SHELL, start="9"),
+    ]
+    assert [p.pid for p in members(processes, SHELL, OWN, frozenset())] == [SHELL, 300, 301, 7]
+
+
 def test_stat_is_read_though_the_name_holds_parentheses():
     """A program may call itself anything."""
     rest = b"S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 1 2"

@@ -285,6 +285,15 @@ def test_a_timeout_ends_whatever_fled(spawn, staged, word):
     assert done.stderr == ""
 
 
+def test_what_follows_the_ended_command_is_not_run(spawn, staged):
+    """The shells hear of the end before their children, so none goes on to its next line."""
+    command = "(sleep 74.5; echo inner >> made); sh -c 'sleep 74.5; echo sh >> made'; echo >> made"
+    for _ in range(3):
+        result = spawn("ch-exec", stdin=staged(command, timeout=1)).document["result"]
+        assert ending(result) == (None, "timed out after 1 s", "SIGTERM", True, False)
+        assert not Path("made").exists()
+
+
 def test_who_does_not_mind_term_is_killed(spawn, staged):
     """A shell that ignores TERM is gone within two seconds of the timeout."""
     result = spawn("ch-exec", stdin=staged("trap '' TERM; sleep 75; :", timeout=1)).document[

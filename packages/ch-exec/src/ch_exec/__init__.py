@@ -1,6 +1,6 @@
 """Run an approved command, and tell exactly what happened."""
 
 from .cli import main
-from .plan import plan
+from .planning import plan
 
 __all__ = ["main", "plan"]

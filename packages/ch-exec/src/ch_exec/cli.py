@@ -10,7 +10,7 @@ from ch_contract import settings as settings_in_force
 from ch_contract.problems import Problem
 
 from . import backends
-from .plan import Plan, is_foreign, permitted, plan
+from .planning import Plan, is_foreign, permitted, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

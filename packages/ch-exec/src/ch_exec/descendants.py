@@ -47,17 +47,17 @@ def parse_stat(data: bytes) -> Process | None:
     # the name, in parentheses, may hold blanks and parentheses (proc_pid_stat(5))
     head, _, rest = data.rpartition(b")")
     fields = rest.split()
-    pid = head.partition(b"(")[0].strip()
-    if len(fields) < 20 or not pid.isdigit():
+    try:
+        return Process(
+            int(head.partition(b"(")[0]),
+            int(fields[1]),
+            int(fields[2]),
+            int(fields[3]),
+            start=fields[19].decode("ascii"),
+            is_dead=fields[0] in (b"Z", b"X"),
+        )
+    except (IndexError, ValueError):
         return None
-    return Process(
-        int(pid),
-        int(fields[1]),
-        int(fields[2]),
-        int(fields[3]),
-        start=fields[19].decode(),
-        is_dead=fields[0] in (b"Z", b"X"),
-    )
 
 
 def parse_ps(text: str, run_id: str) -> list[Process]:
@@ -163,4 +163,5 @@ def members(
             continue
         found[process.pid] = process
         roots += children.get(process.pid, ())
-    return list(found.values())
+    # the shell first and parents before children: whoever loses a child goes on to the next command
+    return sorted(found.values(), key=lambda p: (p.pid != shell, int(p.start or 0), p.pid))

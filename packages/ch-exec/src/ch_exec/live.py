@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from .plan import Plan
+    from .planning import Plan
 
 QUIET_SECONDS = 5.0
 # Beyond this the terminal is too slow for the output, and the view skips.
@@ -128,6 +128,12 @@ class View:
             self._column = text[-1] not in "\r\n"
             self._put(text)
 
+    def skip(self, count: int) -> None:
+        """So many bytes of output are not shown: they come faster than they could be looked at."""
+        self._erase_beat()
+        self._last = self._clock()
+        self._skipped += count
+
     def beat(self) -> None:
         """Say that the command still runs, when it has been quiet."""
         self._flush()
@@ -162,10 +168,10 @@ class View:
             self._is_beating = False
 
     def _put(self, text: str) -> None:
+        self._flush()
         data = text.encode("utf-8", "replace")
         if len(self._backlog) + len(data) > BACKLOG:
             self._skipped += len(data)
-            self._flush()
             return
         if self._skipped:
             data = f"\n… {self._skipped:,} bytes not shown\n".encode() + data

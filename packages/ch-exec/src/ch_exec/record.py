@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ch_contract.messages import OpenRun, RunRecord
 
-    from .plan import Plan
+    from .planning import Plan
 
 
 class Record:

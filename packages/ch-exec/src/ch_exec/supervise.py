@@ -21,6 +21,7 @@ from ch_contract import processes
 from ch_contract.problems import Problem
 
 from . import descendants
+from .output import CHUNK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,12 +176,12 @@ class Child:
             os.write(self._gate, b"g")
         os.close(self._gate)
         # the pipe closes by itself when the program is started
-        report = os.read(self._report, 64)
+        report = os.read(self._report, select.PIPE_BUF)
         os.close(self._report)
         if not report:
             return
         os.waitpid(self.pid, 0)
-        step, _, number = report.decode().partition(" ")
+        step, _, number = os.fsdecode(report).rpartition(" ")
         raise Problem("system", f"cannot {step}: {os.strerror(int(number))}", "nothing was run")
 
     def discard(self) -> None:
@@ -218,10 +219,10 @@ def _become(launch: Launch, gate: int, report: int) -> NoReturn:
         step = f"start {os.fsdecode(launch.argv[0])}"
         os.execve(launch.argv[0], launch.argv, launch.environment)  # noqa: S606 (a shell it is)
     except OSError as error:
-        os.write(report, f"{step} {error.errno or errno.EINVAL}".encode())
+        os.write(report, os.fsencode(f"{step} {error.errno or errno.EINVAL}"))
     except BaseException:  # noqa: BLE001 (this process has no caller to tell)
         # without a word on the pipe this would look like a command that exited with 127
-        os.write(report, f"{step} {errno.EINVAL}".encode())
+        os.write(report, os.fsencode(f"{step} {errno.EINVAL}"))
     finally:
         os._exit(127)
 
@@ -304,7 +305,7 @@ def _follow(
         if pid:
             ending.code = os.waitstatus_to_exitcode(status)
             break
-        grew = output.advance()
+        grown = output.advance()
         if view is not None:
             view.beat()
         left = begin + timeout - time.monotonic()
@@ -315,8 +316,9 @@ def _follow(
         if ending.reason is not None:
             _end(child, run_id, wakeups, ending)
             break
-        step = STEP_SHORTEST if grew else min(step * 1.5, STEP_LONGEST)
-        wakeups.wait(0 if grew else min(step, left))
+        step = STEP_SHORTEST if grown else min(step * 1.5, STEP_LONGEST)
+        # a step even while it writes: the command needs the processor more than we do
+        wakeups.wait(0 if grown == CHUNK else min(step, left))
     ending.seconds = time.monotonic() - begin
     output.finish()
     return ending

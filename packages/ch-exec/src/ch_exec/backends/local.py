@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ch_contract.messages import Result
     from ch_exec.live import View
-    from ch_exec.plan import Plan
+    from ch_exec.planning import Plan
 
 NAME = "local"
 MODE = "unsandboxed"
@@ -102,7 +102,7 @@ def run(
         if len(text) > ARGUMENT_BYTES:
             script = os.path.join(record.folder, "command.sh")
             files.write_atomic(script, text)
-        output = Output(record.output_path, view.show if view is not None else None)
+        output = Output(record.output_path, view)
     except BaseException:
         os.close(record.output)
         record.abandon()
