@@ -11,6 +11,7 @@ import time
 from collections import Counter
 
 import pytest
+
 from hermetic import SCRIPTS
 
 MOMENTS = 200

@@ -21,8 +21,7 @@ TOOLS = ROOT / ".venv"
 STEPS = (
     (
         "A command in a fence, bound to a session",
-        "Please run the tests:\n\n```shell\nsession: demo\naction: look around\n"
-        "ls && wc -l notes.txt\n```\n",
+        "Look:\n\n```shell\nsession: demo\naction: look around\nls && wc -l notes.txt\n```\n",
         0,
     ),
     ("The same, the fence lost in copying", "session: demo\ntimeout: 20\ncat notes.txt\n", 0),

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from flows import documents, run_flow, run_pipe, scrub, scrub_text
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir() if path.is_dir())

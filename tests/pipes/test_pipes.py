@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import pytest
+
 from ch_contract import documents
 from mutations import mutations
 

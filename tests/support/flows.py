@@ -65,15 +65,15 @@ def documents(trace):
     return found
 
 
-def run_flow(text: bytes, folder: Path, runner_name: str, *, bare: bool = False):
+def run_flow(text: bytes, folder: Path, runner_name: str):
     """Take `text` through the trigger flow; gives the trace, the clipboard and the exit code."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
     runner = Recording(runners.choose(runner_name, stderr))
     clipboard_file = folder / "clipboard.txt"
     clipboard_file.write_bytes(text)
     clipboard = choose("auto", {**os.environ, "CLIP_HARNESS_CLIPBOARD_FILE": str(clipboard_file)})
-    flow = Flow(runner, clipboard, places.state_dir(), Streams(io.BytesIO(), stdout, stderr))
-    code = flow.run(Captured(text, os.getcwd(), bare=bare))
+    streams = Streams(io.BytesIO(), stdout, stderr)
+    code = Flow(runner, clipboard, places.state_dir(), streams).run(Captured(text, os.getcwd()))
     assert stdout.getvalue() == clipboard_file.read_bytes()
     return runner.trace, clipboard_file.read_text(), code
 

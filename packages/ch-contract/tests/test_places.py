@@ -90,6 +90,11 @@ def test_a_state_folder_that_cannot_be_meant(user_settings, value, message):
     assert (caught.value.kind, caught.value.message) == ("settings", message.format(file=file))
 
 
+def test_a_fault_in_another_key_does_not_hide_the_state_folder(user_settings):
+    user_settings({"state_dir": "/elsewhere", "timeout": "soon"})
+    assert places.state_dir() == "/elsewhere"
+
+
 def test_a_broken_settings_file_does_not_send_state_elsewhere(user_settings):
     user_settings("{")
     with pytest.raises(Problem) as caught:

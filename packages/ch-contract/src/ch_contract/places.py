@@ -59,16 +59,19 @@ def default_state_dir() -> str:
 def state_dir() -> str:
     """The state folder in force, absolute.
 
-    Reads one key of the user's settings. Raises Problem("settings") when that file cannot be
-    understood: state must not end up in a folder the user did not mean.
+    Reads one key of the user's settings; a fault in another key is for whoever reads that one.
+    Raises Problem("settings") when the file or this key cannot be understood: state must not end
+    up in a folder the user did not mean.
     """
-    from .settings import read_file
+    from .documents import check
+    from .settings import read_values
 
     path = user_settings()
-    values = read_file(path)
+    values = read_values(path)
     if values is None or "state_dir" not in values:
         return default_state_dir()
     wanted: str = values["state_dir"]
+    check({"state_dir": wanted}, "settings.schema.json", path, kind="settings")
     if wanted == "~" or wanted.startswith("~/"):
         wanted = home() + wanted[1:]
     folder = os.path.expanduser(wanted)

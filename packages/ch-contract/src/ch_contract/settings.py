@@ -49,6 +49,8 @@ USER_ONLY = frozenset(
 TIGHTENING_LISTS = ("denylist", "protected_paths", "hard_block_patterns")
 STRICTER = {"mutation_gate": ("review", "deny"), "shell_sandbox": ("optional", "strict")}
 
+HINT = "correct the file; nothing runs until it can be read"
+
 
 class Settings:
     """Effective values, and what was left out of which file."""
@@ -68,21 +70,37 @@ class Settings:
         return self.values.get(key)
 
 
+def read_values(path: str) -> dict[str, Any] | None:
+    """The keys and values in one file, unchecked; None when there is no such file.
+
+    For whoever needs one key and must not depend on the others. Raises Problem("settings") that
+    names the file when it holds no JSON object.
+    """
+    data = files.read(path, LIMIT_BYTES + 1, regular=True)
+    if data is None:
+        return None
+    try:
+        values = documents.parse_json(data, path, LIMIT_BYTES)
+    except Problem as problem:
+        raise Problem("settings", problem.message, HINT) from None
+    if not isinstance(values, dict):
+        raise Problem("settings", f"{path}: the document: {values!r:.80} is not of type 'object'", HINT)
+    return values
+
+
 def read_file(path: str) -> dict[str, Any] | None:
     """The settings in one file, checked; None when there is no such file.
 
     Raises Problem("settings") that names file and key.
     """
-    data = files.read(path, LIMIT_BYTES + 1, regular=True)
-    if data is None:
+    values = read_values(path)
+    if values is None:
         return None
-    hint = "correct the file; nothing runs until it can be read"
     try:
-        values = documents.parse_json(data, path, LIMIT_BYTES)
         documents.check(values, "settings.schema.json", path, kind="settings")
     except Problem as problem:
-        raise Problem("settings", problem.message, hint) from None
-    return values  # type: ignore[no-any-return]
+        raise Problem("settings", problem.message, HINT) from None
+    return values
 
 
 def unknown_keys(values: dict[str, Any]) -> list[str]:

@@ -129,10 +129,22 @@ class Call:
         return runners.choose(self.runner_name, self.streams.stderr)
 
     def flow(self, clipboard: Clipboard | None) -> Flow:
-        """A flow over this call's runner."""
+        """A flow over this call's runner. Raises Problem("settings") when state has no place."""
         from clip_harness.flows.trigger import Flow
 
         return Flow(self.runner(), clipboard, places.state_dir(), self.streams)
+
+    def run(self, captured: Captured, clipboard: Clipboard | None) -> int:
+        """Take a captured text through a flow; gives the exit code."""
+        from clip_harness.flows.trigger import refuse
+
+        try:
+            flow = self.flow(clipboard)
+        except Problem as problem:
+            if problem.kind != "settings":
+                raise
+            return refuse(self.runner(), clipboard, captured, problem, self.streams)
+        return flow.run(captured)
 
 
 def _working_folder() -> str:
@@ -190,7 +202,6 @@ def trigger(call: Call, session: str | None = None, *, copies: bool = True) -> i
             f"the clipboard {clipboard.name} can be written but not read",
             "feed the payload to: clip-harness run --stdin",
         )
-    flow = call.flow(clipboard if copies else None)
     change = clipboard.change()
     refused = None
     raw = b""
@@ -201,8 +212,8 @@ def trigger(call: Call, session: str | None = None, *, copies: bool = True) -> i
             raise
         refused = problem
     captured = Captured(raw, _working_folder(), session, problem=refused)
-    with claims.claim(places.state_dir(), clipboard.name, change, raw):
-        return flow.run(captured)
+    with claims.claim(clipboard.name, change, raw):
+        return call.run(captured, clipboard if copies else None)
 
 
 def run(argv: list[str], call: Call) -> int:
@@ -231,7 +242,7 @@ def run(argv: list[str], call: Call) -> int:
     if given == ["--clipboard"]:
         return trigger(call, session, copies=copies)
     captured = _captured(call, flags, session)
-    return call.flow(_clipboard_if_any(call, wanted=copies)).run(captured)
+    return call.run(captured, _clipboard_if_any(call, wanted=copies))
 
 
 def _captured(call: Call, flags: tool.Flags, session: str | None) -> Captured:
@@ -242,11 +253,12 @@ def _captured(call: Call, flags: tool.Flags, session: str | None) -> Captured:
     command = tool.text_flag(flags, "--command")
     path = tool.text_flag(flags, "--file")
     if command is not None:
-        raw: bytes | None = command.encode("utf-8", "surrogateescape")
+        raw = command.encode("utf-8", "surrogateescape")
     elif path is not None:
-        raw = files.read(path, SOURCE_LIMIT + 1)
-        if raw is None:
+        found = files.read(path, SOURCE_LIMIT + 1)
+        if found is None:
             raise Problem("system", f"there is no file {path}", "check the path")
+        raw = found
     else:
         raw = call.streams.stdin.read(SOURCE_LIMIT + 1)
     refused = None
@@ -344,12 +356,14 @@ def receipt(argv: list[str], call: Call) -> int:
 def _copy_block(call: Call, run_id: str | None) -> int:
     """Put the result block of a run on the clipboard again."""
     from ch_contract import files
-    from clip_harness.flows.trigger import copy
+    from clip_harness.flows.trigger import copy, is_run_id
 
     state = places.state_dir()
     if run_id is None:
         run_id = call.flow(None).last_run()
-    block = files.read(os.path.join(places.run_dir(state, run_id or "-"), "result.txt"))
+    block = None
+    if run_id is not None and is_run_id(run_id):
+        block = files.read(os.path.join(places.run_dir(state, run_id), "result.txt"))
     if run_id is None or block is None:
         what = "there is no run yet" if run_id is None else f"no result block is kept for {run_id}"
         raise Problem("refused", what, "list the last runs with: clip-harness receipt")

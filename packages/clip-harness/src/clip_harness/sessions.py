@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from ch_contract import documents, files, places, processes
+from ch_contract import checker, documents, files, places, processes
 from ch_contract.problems import Problem
 
 TYPE_CHECKING = False
@@ -37,6 +37,11 @@ def remember(state: str, document: Run, outcome: str, started: float) -> None:
         "started_at": started,
     }
     files.write_atomic(os.path.join(folder, f"{session}.json"), documents.encode(record))
+
+
+def is_session(name: str) -> bool:
+    """Whether `name` may be a session id, and so a file name."""
+    return checker.accepts(name, "store/session.schema.json#/properties/binding_id")
 
 
 def read(state: str, session: str) -> Session | None:
@@ -95,7 +100,10 @@ def cancel(state: str, name: str | None, but: str | None = None) -> str:
         and processes.is_alive(run["pid"], run["started"])
         and os.path.exists(os.path.join(places.run_dir(state, run["run_id"]), "run.json"))
     ]
-    wanted = [run for run in running if name in (None, run["session"], run["run_id"])]
+    # a text is recorded before it is read, so an open run may not know its session yet
+    record = read(state, name) if name is not None and is_session(name) else None
+    ids = {name, record["run_id"] if record is not None else name}
+    wanted = [run for run in running if name is None or run["run_id"] in ids]
     if not wanted:
         what = "no command is running" if name is None else f"nothing is running under {name!r}"
         raise Problem("refused", what, "list what is known with: clip-harness sessions")

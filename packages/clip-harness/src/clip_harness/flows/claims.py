@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from ch_contract import files
+from ch_contract import files, places
 from ch_contract.problems import Problem
 from ch_contract.quiet_hashlib import hexdigest
 
@@ -20,17 +20,23 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def claim(state: str, clipboard: str, change: str | None, raw: bytes) -> Iterator[None]:
+def claim(clipboard: str, change: str | None, raw: bytes) -> Iterator[None]:
     """Hold the claim on one change of `clipboard` while the block runs.
 
-    Raises Problem("busy") when another process runs that same change.
+    Raises Problem("busy") when another process runs that same change. Where the state folder
+    cannot be had or written there is nothing to hold: the flow cannot record the run there either,
+    so it runs nothing and says why.
     """
     token = change.encode() if change is not None else raw
-    folder = files.private_folder(os.path.join(state, "claims"))
-    path = os.path.join(folder, hexdigest(clipboard.encode() + b"\0" + token)[:16])
+    name = hexdigest(clipboard.encode() + b"\0" + token)[:16]
     with contextlib.ExitStack() as stack:
         try:
+            path = os.path.join(places.state_dir(), "claims", name)
+            files.private_folder(os.path.dirname(path))
             stack.enter_context(files.claim(path))
+        except Problem as problem:
+            if problem.kind not in ("system", "settings"):
+                raise
         except BlockingIOError:
             raise Problem(
                 "busy",

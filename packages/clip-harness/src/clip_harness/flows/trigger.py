@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from ch_contract import clock, documents, files, places, problems
+from ch_contract import checker, clock, documents, files, places, problems
 from ch_contract.problems import Problem
 from ch_contract.quiet_hashlib import hexdigest
 from clip_harness import sessions
@@ -72,7 +72,12 @@ class Flow:
         try:
             document = self._parse(captured, run_id)
         except Problem as problem:
-            return self._unrecorded(captured, run_id, problem)
+            cause = Problem(
+                problem.kind,
+                f"the run could not be recorded in {self._state}, so nothing was run",
+                "see the message on the terminal, mend the cause, then copy the payload again",
+            )
+            return refuse(self._runner, self._clipboard, captured, cause, self._streams)
         kind = document["payload"]["kind"]
         if kind == "control" and "problem" not in document:
             return self._control(document)
@@ -144,9 +149,12 @@ class Flow:
         if session is None:
             run_id = self.last_run()
         else:
-            record = sessions.read(self._state, session)
+            known = sessions.is_session(session)
+            record = sessions.read(self._state, session) if known else None
             run_id = record["run_id"] if record is not None else session
-        raw = files.read(os.path.join(places.run_dir(self._state, run_id or "-"), "payload.txt"))
+        raw = None
+        if run_id is not None and is_run_id(run_id):
+            raw = files.read(os.path.join(places.run_dir(self._state, run_id), "payload.txt"))
         if run_id is None or raw is None:
             what = "there is no run yet" if session is None else f"no payload is kept for {session}"
             raise Problem("refused", what, "list what is known with: clip-harness sessions")
@@ -172,32 +180,22 @@ class Flow:
         return [documents.parse_json(line, "a ledger line") for line in output.splitlines()]
 
     def _finish(self, document: Run, captured: Captured | None) -> int:
-        """Receipt first, then the block: on the terminal and on the clipboard, the same bytes."""
-        block = self._call("ch-receipt", ["block"], documents.encode(document))
+        """Receipt first, then the block: on the terminal and on the clipboard, the same bytes.
+
+        The harness's own text, copied again, stays where it is: the block in it may be the one
+        that was never pasted.
+        """
+        done = self._runner.run("ch-receipt", ["block", "--exit-code"], documents.encode(document))
+        if not done.output:
+            raise _failure("ch-receipt", done.code)
         own = captured is not None and is_own(self._state, captured.raw)
-        self._deliver(block, to_clipboard=not own)
-        return exit_code(document)
-
-    def _unrecorded(self, captured: Captured, run_id: str, problem: Problem) -> int:
-        """The block of a run that could not be recorded: nothing was run."""
-        cause = Problem(
-            problem.kind,
-            f"the run could not be recorded in {self._state}, so nothing was run",
-            "see the message on the terminal, mend the cause, then copy the payload again",
-        )
-        place = ["--run-id", run_id, "--cwd", captured.cwd]
-        document = _document(self._call("ch-parse", place, captured.raw))
-        document["problem"] = cause.section("ch-receipt")
-        done = self._runner.run("ch-receipt", ["block", "--no-append"], documents.encode(document))
-        if done.code == problems.OK:
-            self._deliver(done.output, to_clipboard=True)
-        return problem.code
-
-    def _deliver(self, block: bytes, *, to_clipboard: bool) -> None:
-        self._streams.stdout.write(block)
+        self._streams.stdout.write(done.output)
         self._streams.stdout.flush()
-        if to_clipboard and self._clipboard is not None:
-            copy(self._clipboard, self._state, block)
+        if self._clipboard is not None and not own:
+            copy(self._clipboard, self._state, done.output)
+        # the receipt that could not be written outweighs whatever it would have said
+        lost = done.code in (problems.SYSTEM, problems.BUSY)
+        return done.code if lost else exit_code(document)
 
     def _call(self, tool: str, argv: list[str], data: bytes) -> bytes:
         """What a tool wrote; it has told its own problem on standard error.
@@ -206,9 +204,41 @@ class Flow:
         """
         done = self._runner.run(tool, argv, data)
         if done.code != problems.OK:
-            kind = next((k for k, code in problems.CODES.items() if code == done.code), "bug")
-            raise Problem(kind, f"{tool} could not do its part (exit {done.code})")
+            raise _failure(tool, done.code)
         return done.output
+
+
+def refuse(
+    runner: Runner,
+    clipboard: Clipboard | None,
+    captured: Captured,
+    cause: Problem,
+    streams: Streams,
+) -> int:
+    """Deliver the block of a run that could not be recorded: nothing was run, no state is touched.
+
+    Gives the exit code of `cause`.
+    """
+    parsed = runner.run("ch-parse", ["--cwd", captured.cwd], captured.raw)
+    if parsed.code != problems.OK:
+        raise _failure("ch-parse", parsed.code)
+    document = _document(parsed.output)
+    document["problem"] = cause.section("clip-harness")
+    block = runner.run("ch-receipt", ["block", "--no-append"], documents.encode(document))
+    if block.code != problems.OK:
+        raise _failure("ch-receipt", block.code)
+    streams.say(f"clip-harness: {problems.sentence(document['problem'])}")
+    streams.stdout.write(block.output)
+    streams.stdout.flush()
+    if clipboard is not None:
+        clipboard.write(block.output)
+    return cause.code
+
+
+def _failure(tool: str, code: int) -> Problem:
+    """What it means that a tool wrote nothing; it has told its reason on standard error."""
+    kind = next((name for name, number in problems.CODES.items() if number == code), "bug")
+    return Problem(kind, f"{tool} could not do its part (exit {code})")
 
 
 def notices(*, context: str | None = None) -> Notices:
@@ -237,6 +267,11 @@ def _outcome(document: Run) -> str:
     return "done" if result["exit_code"] == 0 else "failed"
 
 
+def is_run_id(name: str) -> bool:
+    """Whether `name` may be a run id, and so the name of a folder."""
+    return checker.accepts(name, "run.schema.json#/properties/run_id")
+
+
 def exit_code(document: Run) -> int:
     """The meta command's answer: 0 done, 1 failed, 2 denied, 3 waits for a person (R209)."""
     verdict = document.get("verdict")
@@ -259,6 +294,7 @@ def is_own(state: str, raw: bytes) -> bool:
 
 def copy(clipboard: Clipboard, state: str, block: bytes) -> None:
     """Put `block` on the clipboard; its hash is remembered first, so that it is never run."""
+    files.private_folder(state)
     record = {"sha256": hexdigest(block), "at": clock.now()}
     files.write_atomic(os.path.join(state, "clipboard.json"), documents.encode(record))
     clipboard.write(block)
