@@ -58,7 +58,7 @@ def _command(document: Run) -> list[str]:
     result = document.get("result")
     return [
         f"$ {visible(first)}{_annotation(result) if result is not None else ''}",
-        *(f"> {visible(text)}" for text in more),
+        *(f"> {visible(text)}" if text else ">" for text in more),
     ]
 
 

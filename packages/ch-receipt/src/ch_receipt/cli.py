@@ -13,7 +13,7 @@ import sys
 from ch_contract import clock, documents, files, places, problems, settings, tool
 from ch_contract.problems import Problem
 
-from . import elide, ledger, receipt
+from . import ledger, receipt
 from .block import block
 
 TYPE_CHECKING = False
@@ -120,9 +120,11 @@ def _block_step(argv: list[str], streams: Streams) -> int:
         except Problem as problem:
             failure = problem
     result = document.get("result")
-    if result is not None and budget is None:
-        budget = _budget_in_force(document)
-    output = elide.digest(result, budget or 0) if result is not None else ""
+    output = ""
+    if result is not None and result["output_bytes"] > 0:
+        from . import elide
+
+        output = elide.digest(result, budget or _budget_in_force(document))
     reason = failure.message if failure is not None and "receipt" not in document else None
     text = block(document, output, no_receipt=reason).encode("utf-8")
     if "receipt" in document:
@@ -141,6 +143,8 @@ def _block_step(argv: list[str], streams: Streams) -> int:
 
 def _budget(value: str) -> int:
     """The characters that `--budget` names."""
+    from . import elide
+
     if value in elide.PRESETS:
         return elide.PRESETS[value]
     if not (value.isascii() and value.isdigit()) or not 1000 <= int(value[:9]) <= 10_000_000:
@@ -151,6 +155,8 @@ def _budget(value: str) -> int:
 
 def _budget_in_force(document: Run) -> int:
     """The characters of output that the settings allow."""
+    from . import elide
+
     try:
         value = settings.load(document["cwd"], document["project"])["result_budget_chars"]
     except Problem:

@@ -21,9 +21,10 @@ FIELDS = (
 )  # fmt: skip
 END_EVENTS = frozenset({"PreRun", "PostRun", "PostRunFailure", "RunClosed", "RunIndeterminate"})
 
-PATH_CHARS = 1000
-NAME_CHARS = 200
-SENTENCE_CHARS = 500
+# In the worst case each character takes six bytes, and a line stays below ledger.LINE_LIMIT.
+PATH_CHARS = 800
+NAME_CHARS = 100
+SENTENCE_CHARS = 300
 
 
 def entry(event: str, at: str, **fields: object) -> Line:
@@ -102,8 +103,8 @@ def end_of(document: Run, at: str) -> Line:
             "output_sha256": result["output_sha256"],
             "output_bytes": result["output_bytes"],
             "output_chars": result["output_chars"],
-            "shell": _maybe(result["shell"], NAME_CHARS // 2),
-            "backend": bounded(result["backend"], NAME_CHARS // 2),
+            "shell": _maybe(result["shell"], NAME_CHARS),
+            "backend": bounded(result["backend"], NAME_CHARS),
             "sandbox": result["sandbox"],
             "approval": result["approval"],
             "processes_ended": result["processes_ended"],
@@ -111,7 +112,7 @@ def end_of(document: Run, at: str) -> Line:
         if result is not None
         else None,
         problem={
-            "tool": bounded(problem["tool"], NAME_CHARS // 2),
+            "tool": bounded(problem["tool"], NAME_CHARS),
             "kind": problem["kind"],
             "message": bounded(problem["message"], SENTENCE_CHARS),
         }
@@ -126,7 +127,7 @@ def _verdict(verdict: Verdict) -> Line:
     rule = deciding["rule"] if deciding is not None else None
     return {
         "decision": verdict["decision"],
-        "rule": _maybe(rule, NAME_CHARS // 2),
+        "rule": _maybe(rule, NAME_CHARS),
         "source": deciding["source"] if deciding is not None else None,
         "settings_digest": verdict["settings"]["digest"],
     }

@@ -20,6 +20,8 @@ _TOKENS = re.compile(rf"{_SEQUENCE}|(?P<text>[^\x1b\r\x08]+)|[\r\x08\x1b]")
 _BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)\Z")
 _MOVING = re.compile(r"[\r\x08]|\x1b\[[0-?]*[CDGK]")
 
+_ERASING = re.compile(r"\x1b\[[12]K")
+
 # No sequence that belongs to a cut is looked for further away than this.
 REACH = 256
 
@@ -51,7 +53,9 @@ def _line(line: str) -> str:
             cursor += 1
         elif token["final"] is not None:
             cursor = _move(cells, cursor, token["final"], token["parameters"])
-    return "".join(cells)
+    text = "".join(cells)
+    # what was erased behind the last character is nothing to see
+    return text.rstrip(" ") if _ERASING.search(line) else text
 
 
 def _move(cells: list[str], cursor: int, final: str, parameters: str) -> int:

@@ -47,9 +47,9 @@ def _run(state: str, line: Line) -> str:
     result = files.read(os.path.join(folder, "result.txt"))
     rows.append("\nCopied:\n")
     if payload is not None:
-        rows.append(fenced("text", clean.output(clean.decode(payload)).removesuffix("\n") + "\n"))
+        rows.append(fenced("text", clean.visible(clean.decode(payload)).removesuffix("\n") + "\n"))
     else:
         rows.append("(not kept)\n")
     rows.append("Pasted back:\n")
-    rows.append(clean.decode(result) if result is not None else "(not kept)")
+    rows.append(clean.decode(result).removesuffix("\n") if result is not None else "(not kept)")
     return clean.encode("\n".join(rows) + "\n").decode("utf-8", "backslashreplace")

@@ -6,10 +6,11 @@ not against an owner who computes the whole chain anew.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import time
 
-from ch_contract.problems import refusal
+from ch_contract import files
+from ch_contract.problems import Problem, refusal
 from ch_contract.quiet_hashlib import hexdigest, sha256
 
 from . import ledger
@@ -209,20 +210,26 @@ def verify(state: str) -> Report:
 
 
 def _snapshot(state: str) -> tuple[int, Head | None]:
-    """Size of the ledger and a head that fits, as long as somebody may be appending."""
-    path = ledger.ledger_path(state)
-    for _ in range(20):
-        head = ledger.read_head(state)
-        try:
-            size = os.stat(path).st_size
-        except FileNotFoundError:
-            size = 0
-        except OSError as error:
-            raise refusal(error, "read", path) from None
-        if size == (head.size if head is not None else 0):
-            break
-        time.sleep(0.01)
+    """Size of the ledger, and the head of that moment.
+
+    The lock is only asked for when the two do not fit: somebody may be between a line and its head.
+    """
+    size, head = _look(state)
+    if size != (head.size if head is not None else 0):
+        with contextlib.suppress(Problem), files.lock(ledger.lock_path(state)):
+            size, head = _look(state)
     return size, head
+
+
+def _look(state: str) -> tuple[int, Head | None]:
+    path = ledger.ledger_path(state)
+    head = ledger.read_head(state)
+    try:
+        return os.stat(path).st_size, head
+    except FileNotFoundError:
+        return 0, head
+    except OSError as error:
+        raise refusal(error, "read", path) from None
 
 
 def _check_pin(state: str, reader: Reader) -> None:
