@@ -219,6 +219,32 @@ def test_the_backends_and_their_contracts(run_tool):
     assert [line.split(":")[0].replace(" ", "_") for line in text.splitlines()] == list(local)
 
 
+def test_a_contradiction_is_a_problem_and_runs_nothing(pipe_step, staged, state):
+    """An allowed document always leaves with a result or with a problem."""
+    document = staged("echo x > made")
+    document["verdict"]["parts"][0]["decision"] = "deny"
+    assert problem_of(pipe_step(document))["kind"] == "refused"
+    assert not state.exists()
+
+
+def test_an_accepted_command_runs_and_says_under_what(pipe_step, staged, state):
+    """The acceptance is in the result and in the record."""
+    import hashlib
+
+    text = "echo yes"
+    accepted = {
+        "candidate_id": "c-1", "decision": "accept-unsandboxed", "reason": None,
+        "accepted_files": None, "subject_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "by": "terminal", "at": "2026-11-30T12:00:00.000+00:00",
+    }  # fmt: skip
+    document = staged(text, decision="ask", decisions=[accepted])
+    done = pipe_step(document, "--exit-code")
+    record = json.loads((state / "runs" / document["run_id"] / "run.json").read_bytes())
+    assert (done.document["result"]["approval"], record["approval"], done.code) == (
+        "accept-unsandboxed", "accept-unsandboxed", 0,
+    )  # fmt: skip
+
+
 def test_a_backend_without_a_contract_is_refused(pipe_step, staged, state, monkeypatch):
     """What is not promised is not used."""
     from ch_exec.backends import local

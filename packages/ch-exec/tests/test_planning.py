@@ -70,11 +70,25 @@ def test_a_verdict_on_another_text_is_none(staged):
     assert outcome(document) == SILENT
 
 
-def test_the_strictest_part_on_a_text_counts(staged):
-    """Two parts on one text: a deny among them wins though the whole says allow."""
+CONTRADICTION = (
+    "refused: the verdict allows the payload, but its command is held back or was turned down"
+)
+
+
+@pytest.mark.parametrize("part", ["deny", "ask"])
+def test_the_strictest_part_on_a_text_counts(staged, part):
+    """Two parts on one text: the stricter wins, and a whole that says otherwise is refused."""
     document = staged(TEXT)
-    document["verdict"]["parts"].append({**document["verdict"]["parts"][0], "decision": "deny"})
+    document["verdict"]["parts"].append({**document["verdict"]["parts"][0], "decision": part})
+    assert outcome(document) == CONTRADICTION
+    document["verdict"]["decision"] = "ask"
     assert outcome(document) is False
+
+
+def test_allowed_and_turned_down_is_refused(staged):
+    """A decision against the text is heard though nobody had to be asked."""
+    assert outcome(staged(TEXT, decisions=[decision("reject")])) == CONTRADICTION
+    assert outcome(staged(TEXT, decisions=[decision("accept")])) is True
 
 
 @pytest.mark.parametrize("kind", ["goal", "control", "ignored", "malformed"])

@@ -96,9 +96,14 @@ def permitted(document: Run) -> bool:
             "nothing was run; let ch-gate judge the document again",
         )
     _check_guard(document)
-    if "deny" in parts:
-        return False
-    if "ask" in parts and not _accepted(document):
+    is_held = parts != ["allow"] * len(parts)
+    if document["verdict"]["decision"] == "allow" and (is_held or _turned_down(document)):
+        raise Problem(
+            "refused",
+            "the verdict allows the payload, but its command is held back or was turned down",
+            "nothing was run; let ch-gate judge the document again",
+        )
+    if "deny" in parts or (is_held and not _accepted(document)):
         return False
     _check_changes(document)
     return True
@@ -106,6 +111,8 @@ def permitted(document: Run) -> bool:
 
 def approval(document: Run) -> str | None:
     """The decision the command runs under; None when nobody was asked."""
+    if document["verdict"]["decision"] == "allow":
+        return None
     decisions = _decisions(document)
     return decisions[-1]["decision"] if decisions else None
 
@@ -117,11 +124,15 @@ def _decisions(document: Run) -> list[Decision]:
     return [entry for entry in document.get("decisions", ()) if entry["subject_sha256"] == digest]
 
 
+def _turned_down(document: Run) -> bool:
+    return any(entry["decision"] not in ACCEPTING for entry in _decisions(document))
+
+
 def _accepted(document: Run) -> bool:
-    decisions = [entry["decision"] for entry in _decisions(document)]
-    if not decisions or not ACCEPTING.issuperset(decisions):
+    decisions = _decisions(document)
+    if not decisions or _turned_down(document):
         return False
-    if decisions[-1] != "accept-unsandboxed":
+    if decisions[-1]["decision"] != "accept-unsandboxed":
         raise Problem(
             "system",
             "the command was accepted for a sandbox, and this version has none",

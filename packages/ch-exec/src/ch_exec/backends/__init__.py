@@ -24,6 +24,8 @@ TERMS = (
     ("exit_status", "how faithfully the end of the command is told"),
     ("recovery", "what can be known after a crash"),
     ("writable_scope", "where the command may write"),
+    ("environment_set", "names of the variables the command is given"),
+    ("environment_removed", "names of the variables it does not see; * stands for any rest"),
 )
 
 

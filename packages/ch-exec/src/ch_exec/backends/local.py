@@ -27,19 +27,6 @@ NAME = "local"
 MODE = "unsandboxed"
 SANDBOX = "none"
 
-CONTRACT: dict[str, Any] = {
-    "name": NAME,
-    "modes": [MODE],
-    "maximum_noninteractive_mode": MODE,
-    "isolation": SANDBOX,
-    "cancel": "every process of the run: TERM, then KILL; gone within 2 s",
-    "timeout": "as cancel; 1 s to 24 h",
-    "streaming": "output.txt fills while the command runs; a live view on a terminal",
-    "exit_status": "exact: exit code, or the signal that ended the shell",
-    "recovery": "process id and start time are on the disk before the command starts",
-    "writable_scope": "whatever the user may write",
-}
-
 # Linux takes no single argument of 131,072 bytes or more; the shell reads a longer text as a file.
 ARGUMENT_BYTES = 120_000
 
@@ -56,6 +43,21 @@ SET = {
     b"PAGER": b"cat",
     b"MANPAGER": b"cat",
     b"SYSTEMD_PAGER": b"cat",
+}
+
+CONTRACT: dict[str, Any] = {
+    "name": NAME,
+    "modes": [MODE],
+    "maximum_noninteractive_mode": MODE,
+    "isolation": SANDBOX,
+    "cancel": "every process of the run: TERM, then KILL; gone within 2 s",
+    "timeout": "as cancel; 1 s to 24 h",
+    "streaming": "output.txt fills while the command runs; a live view on a terminal",
+    "exit_status": "exact: exit code, or the signal that ended the shell",
+    "recovery": "process id and start time are on the disk before the command starts",
+    "writable_scope": "whatever the user may write",
+    "environment_set": sorted([*map(os.fsdecode, SET), "PWD", descendants.MARK]),
+    "environment_removed": sorted([*map(os.fsdecode, REMOVED), f"{os.fsdecode(REMOVED_PREFIX)}*"]),
 }
 
 
