@@ -70,7 +70,7 @@ class Flow:
             self._settle()
         run_id = clock.run_id()
         try:
-            document = self._parse(captured, run_id)
+            at = self._record(captured, run_id)
         except Problem as problem:
             cause = Problem(
                 problem.kind,
@@ -78,6 +78,7 @@ class Flow:
                 "see the message on the terminal, mend the cause, then copy the payload again",
             )
             return refuse(self._runner, self._clipboard, captured, cause, self._streams)
+        document = self._parse(captured, run_id, at)
         kind = document["payload"]["kind"]
         if kind == "control" and "problem" not in document:
             return self._control(document)
@@ -91,15 +92,15 @@ class Flow:
         for line in done.output.decode("utf-8", "replace").splitlines():
             self._streams.say(f"clip-harness: {line}")
 
-    def _parse(self, captured: Captured, run_id: str) -> Run:
-        """Record the text, then read it."""
-        session = ["--session", captured.session] if captured.session is not None else []
-        place = ["--run-id", run_id, "--trigger", "explicit", "--cwd", captured.cwd]
-        owner = ["--owner-pid", str(os.getpid())]
-        receipt = self._call("ch-receipt", ["capture", *place, *owner, *session], captured.raw)
-        at = documents.parse_json(receipt, "the capture receipt")["at"]
+    def _record(self, captured: Captured, run_id: str) -> str:
+        """Record the text before anything is done with it; gives the time of the record."""
+        argv = ["capture", *_place(captured, run_id), "--owner-pid", str(os.getpid())]
+        receipt = self._call("ch-receipt", argv, captured.raw)
+        return str(documents.parse_json(receipt, "the capture receipt")["at"])
+
+    def _parse(self, captured: Captured, run_id: str, at: str) -> Run:
         bare = ["--bare"] if captured.bare else []
-        argv = [*place, "--at", at, *session, *bare]
+        argv = [*_place(captured, run_id), "--at", at, *bare]
         document = _document(self._call("ch-parse", argv, captured.raw))
         if captured.problem is not None:
             # the clipboard knows better than the parser why there is nothing to read
@@ -107,18 +108,23 @@ class Flow:
         return document
 
     def _act(self, document: Run) -> Run:
-        """Judge, stage, execute; every tool passes on what is not its business."""
+        """Judge, stage, execute; every tool passes on what is not its business.
+
+        A tool that writes nothing has failed at its own job: nothing more is done, and the run
+        gets its receipt and its block like any other.
+        """
         started = time.time()
-        data = documents.encode(document)
-        for tool, argv in BEFORE:
-            data = self._call(tool, argv, data)
-        document = _document(data)
-        runs = _runs(document)
-        if runs:
-            sessions.remember(self._state, document, "running", started)
-        for tool, argv in AFTER:
-            data = self._call(tool, argv, data)
-        document = _document(data)
+        runs = False
+        try:
+            for tool, argv in BEFORE:
+                document = self._step(tool, argv, document)
+            runs = _runs(document)
+            if runs:
+                sessions.remember(self._state, document, "running", started)
+            for tool, argv in AFTER:
+                document = self._step(tool, argv, document)
+        except Problem as problem:
+            document["problem"] = problem.section("clip-harness")
         if runs:
             sessions.remember(self._state, document, _outcome(document), started)
         return document
@@ -197,6 +203,9 @@ class Flow:
         lost = done.code in (problems.SYSTEM, problems.BUSY)
         return done.code if lost else exit_code(document)
 
+    def _step(self, tool: str, argv: list[str], document: Run) -> Run:
+        return _document(self._call(tool, argv, documents.encode(document)))
+
     def _call(self, tool: str, argv: list[str], data: bytes) -> bytes:
         """What a tool wrote; it has told its own problem on standard error.
 
@@ -244,6 +253,12 @@ def _failure(tool: str, code: int) -> Problem:
 def notices(*, context: str | None = None) -> Notices:
     """The `notices` section with what the flow has to say."""
     return {"manifest": None, "context": context, "pending": None, "update": None, "host": None}
+
+
+def _place(captured: Captured, run_id: str) -> list[str]:
+    """What a text is recorded and read under."""
+    session = ["--session", captured.session] if captured.session is not None else []
+    return ["--run-id", run_id, "--trigger", "explicit", "--cwd", captured.cwd, *session]
 
 
 def _document(data: bytes) -> Run:
