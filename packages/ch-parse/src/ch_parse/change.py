@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .payload import Change
 
 OPERATIONS = ("create", "update", "delete")
-_LINK = re.compile(r"\[[^\]\n]*\]\([^\n]*\)\Z|<[^>\n]*>\Z")
+_LINK = r"\[[^\]\n]*\]\([^\n]*\)\Z|<[^>\n]*>\Z"
 _QUOTES = "`'\"\u2018\u2019\u201c\u201d"
 
 
@@ -33,7 +33,7 @@ def path_value(line: str, number: int, record: repairs.Record) -> str:
             "type that line again",
             number,
         )
-    if "://" in value or _LINK.match(value):
+    if "://" in value or re.match(_LINK, value):
         raise Problem(
             "malformed",
             f"path: is a link, not the name of a file: {header.shown(value)}",
@@ -168,4 +168,4 @@ def file(path: str, operation: str, content: str, line: int, record: repairs.Rec
 
 def _note_line_ends(path: str, content: str, record: repairs.Record) -> None:
     if "\r\n" in content:
-        record.notes.append(f"the text for {path} has CRLF line ends; they are kept")
+        record.notes.append(f"the text for {header.shown(path)} has CRLF line ends; they are kept")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ACTIONS = ("cancel", "rerun")
 HINT = "write ```cancel``` or ```cancel id=<session>```, and nothing else"
 
-_LINE = re.compile(r"^ {0,3}```[ \t]*((?:cancel|rerun)\b[^`\n]*)```[ \t\r]*$", re.MULTILINE)
+_LINE = r"(?m)^ {0,3}```[ \t]*((?:cancel|rerun)\b[^`\n]*)```[ \t\r]*$"
 
 
 def find(text: str, found: list[fences.Fence]) -> PayloadControl | None:
@@ -54,7 +54,7 @@ def find(text: str, found: list[fences.Fence]) -> PayloadControl | None:
 
 def _first_two(gap: str) -> list[re.Match[str]]:
     matches = []
-    for match in _LINE.finditer(gap):
+    for match in re.finditer(_LINE, gap):
         matches.append(match)
         if len(matches) == 2:
             break

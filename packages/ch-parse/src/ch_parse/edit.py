@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 KEYS = ("replace_all", "op", "path", *header.KEYS)
 
-_OLD = re.compile(r"^old_string:\r?$", re.MULTILINE)
-_NEW = re.compile(r"^new_string:\r?$", re.MULTILINE)
+_OLD = r"(?m)^old_string:\r?$"
+_NEW = r"(?m)^new_string:\r?$"
 
 FORM = "write path:, then a line `old_string:`, the text, a line `new_string:`, the new text"
 
@@ -33,7 +33,7 @@ def looks_like_edit(text: str) -> bool:
     """Whether `text` begins with the first section of an edit and holds the second."""
     line, _ = repairs.take_line(text, 0)
     opens = is_old_marker(line) or header.key_of(line, ("replace_all",)) is not None
-    return opens and _NEW.search(text) is not None
+    return opens and re.search(_NEW, text) is not None
 
 
 def read(path: str, text: str, line: int, record: repairs.Record) -> PayloadChangeEdit:
@@ -66,7 +66,7 @@ def read(path: str, text: str, line: int, record: repairs.Record) -> PayloadChan
         replace_all = value == "true"
         start = after
         number += 1
-    middle = _NEW.search(text, after)
+    middle = re.compile(_NEW).search(text, after)
     if middle is None:
         raise Problem("malformed", "the line new_string: is missing", FORM, number)
     repairs.header_line(middle.group(), record)
@@ -79,8 +79,8 @@ def read(path: str, text: str, line: int, record: repairs.Record) -> PayloadChan
             "copy the exact text to replace; a new file travels in a file block",
             number,
         )
-    again = _OLD.search(new)
-    if again is not None and _NEW.search(new, again.end()) is not None:
+    again = re.search(_OLD, new)
+    if again is not None and re.search(_NEW, new[again.end() :]) is not None:
         raise Problem(
             "malformed",
             "the edit holds a second old_string: and new_string:",

@@ -30,14 +30,13 @@ LONGER = "use a longer fence around it: four backticks outside, three inside"
 _BLANKS = " \t\r\u00a0\u2007\u202f"
 _HIDDEN = str.maketrans(dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff"))
 
-_LINE = re.compile(r"^( {0,3})(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
+_LINE = r"(?m)^( {0,3})(`{3,}|~{3,})([^\n]*)"
 # A block that CommonMark sees inside an indented paragraph or a list item, where we do not look.
-_MISPLACED = re.compile(
-    r"^[ \t]*(?:[-*+\u2022][ \t]+|[0-9]{1,9}[.)][ \t]+)?(?:`{3,}|~{3,})[ \t]*"
-    r"(?:shell|run|file|patch|edit)[ \t\r]*$",
-    re.MULTILINE,
+_MISPLACED = (
+    r"(?m)^[ \t\u00a0\u200b\u200c\u200d\u2060\ufeff]*(?:[-*+\u2022][ \t]+|[0-9]{1,9}[.)][ \t]+)?"
+    r"(?:`{3,}|~{3,})[ \t]*(?:shell|run|file|patch|edit)[ \t\r]*$"
 )
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]{0,8}['\"\\]?([A-Za-z_][A-Za-z0-9_]{0,80})")
+_HERE_DOCUMENT = r"<<-?[ \t]{0,8}['\"\\]?([A-Za-z_][A-Za-z0-9_]{0,80})"
 
 
 class Fence:
@@ -104,7 +103,7 @@ def scan(text: str) -> list[Fence]:
         return found
     current: Fence | None = None
     line, counted = 1, 0
-    for match in _LINE.finditer(text):
+    for match in re.finditer(_LINE, text):
         indent, run, info = match.groups()
         info = info.strip(_BLANKS)
         if run[0] == "`" and "`" in info:
@@ -192,11 +191,11 @@ def payload_fences(text: str, found: list[Fence]) -> list[Fence]:
 
 def _refuse_misplaced(text: str, found: list[Fence]) -> None:
     for start, gap in gaps(text, found):
-        match = _MISPLACED.search(gap)
+        match = re.search(_MISPLACED, gap)
         if match is not None:
             raise Problem(
                 "malformed",
-                "a block is indented too far or stands behind a list sign",
+                "a block is indented too far, or stands behind a list sign or a hidden character",
                 "put the fence at the start of its line",
                 text.count("\n", 0, start + match.start()) + 1,
             )
@@ -231,7 +230,7 @@ def _refuse_leftovers(text: str, found: list[Fence]) -> None:
             )
         if torn is None and fence.language in PAYLOAD:
             below, _ = repairs.take_line(text, min(fence.end + 1, len(text)))
-            opening = _LINE.match(below)
+            opening = re.match(_LINE, below)
             if below.strip() and (opening is None or not opening.group(3).strip()):
                 torn = fence
 
@@ -249,4 +248,4 @@ def _refuse_here_document(text: str, found: list[Fence], wanted: list[Fence]) ->
                 text.count("\n", 0, start) + 1,
             )
         if start < last:
-            ends.update(_HERE_DOCUMENT.findall(gap))
+            ends.update(re.findall(_HERE_DOCUMENT, gap))

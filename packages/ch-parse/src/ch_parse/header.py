@@ -44,18 +44,19 @@ REMOVED = frozenset({"task-doing", "task-done", "task-open"})
 
 LONGEST_TIMEOUT = 86_400
 LONGEST_PATH = 4_096
+LONGEST_KEY = 24
 
-_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_DASHES = re.compile("[ \t_\u2010-\u2015\u2212-]")
+_SESSION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z"
+_CONTROL = r"[\x00-\x08\x0a-\x1f\x7f]"
+_NO_DASHES = str.maketrans(dict.fromkeys(" \t_-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"))
 
 # What may have been put before a key: indentation, quoting, a list sign, hidden characters.
 _BEFORE_KEY = " \t\u00a0\u2007\u202f\u200b\u200c\u200d\u2060\ufeff>*+\u2022-"
-_KEY_ALIKE = re.compile(r"[A-Za-z_\u2010-\u2015-]{2,20}(?=[ \t\u00a0*]{0,4}[:\uff1a])")
+_AFTER_KEY = " \t\u00a0*"
 
 
 def _squash(word: str) -> str:
-    return _DASHES.sub("", word).lower()
+    return word.translate(_NO_DASHES).lower()
 
 
 _ALIKE = {_squash(key): key for key in (*KEYS, *CHANGE_KEYS)} | {"write": "writes"}
@@ -75,7 +76,7 @@ def key_of(line: str, keys: tuple[str, ...] = KEYS) -> str | None:
 
 def is_session(value: str) -> bool:
     """Whether `value` may name a session: it becomes a file name."""
-    return _SESSION.match(value) is not None
+    return re.match(_SESSION, value) is not None
 
 
 def refuse_alike(line: str, number: int) -> None:
@@ -83,9 +84,10 @@ def refuse_alike(line: str, number: int) -> None:
 
     Raises Problem("malformed"). A guard such as expect-revision must not get lost in silence.
     """
-    bare = line.lstrip(_BEFORE_KEY)
-    match = _KEY_ALIKE.match(bare)
-    key = _ALIKE.get(_squash(match.group())) if match else None
+    start = line.lstrip(_BEFORE_KEY)[:LONGEST_KEY].replace("\uff1a", ":")
+    word, colon, _ = start.partition(":")
+    word = word.rstrip(_AFTER_KEY)
+    key = _ALIKE.get(_squash(word)) if colon and " " not in word else None
     if key is None:
         return
     found = shown(line.strip())
@@ -177,7 +179,7 @@ def _set(
     fenced: bool,
 ) -> None:
     """Put one header value into `metadata`, or refuse it."""
-    if _CONTROL.search(value):
+    if re.search(_CONTROL, value):
         raise Problem(
             "malformed", f"{key}: holds a control character", "type that line again", line
         )
@@ -233,7 +235,7 @@ def _action(value: str, line: int) -> tuple[str, str | None]:
     meant = _ACTIONS_ALIKE.get(_squash(value)) or (
         words[0] if words[0] in GOAL_ACTIONS or words[0] in REMOVED else None
     )
-    if meant is not None or (len(words) == 1 and _DASHES.search(value)):
+    if meant is not None or (len(words) == 1 and value.translate(_NO_DASHES) != value):
         known = f"run, {', '.join(GOAL_ACTIONS)}"
         raise Problem(
             "malformed",

@@ -22,8 +22,8 @@ LIMIT = 32_000
 
 MARKER = "clip-harness:"
 
-_RESULT = re.compile(r"(?:`{3,}|~{3,})[ \t]*result$")
-_FENCE_ALIKE = re.compile(r"^[ \t\u00a0\u200b\ufeff>]*(?:```|~~~)", re.MULTILINE)
+_RESULT = r"(?:`{3,}|~{3,})[ \t]*result$"
+_FENCE_ALIKE = r"(?m)^[ \t\u00a0\u200b\ufeff>]*(?:```|~~~)"
 
 
 def parse(text: str, session: str | None = None) -> Payload:
@@ -101,15 +101,16 @@ def _own_text(text: str) -> str | None:
     line = line.strip()
     if line.startswith(MARKER):
         return f"the text begins with {line[:60]!r}: it is meant for reading, not to be run"
-    if _RESULT.match(line):
+    if re.match(_RESULT, line):
         return "the text is a result block: it is meant for the chat"
     return None
 
 
 def _foreign(found: list[fences.Fence]) -> str:
-    languages = sorted({fence.language[:40] or "no language" for fence in found})
+    names = sorted({fence.language for fence in found})[:8]
+    shown = ", ".join(header.shown(name) if name else "without a language" for name in names)
     return (
-        f"no block here is meant for the harness ({', '.join(languages[:8])}); "
+        f"no block here is meant for the harness ({shown}); "
         "a command belongs into a shell block, a change into a file, patch or edit block"
     )
 
@@ -158,7 +159,7 @@ def _has_status_line(text: str) -> bool:
 
 
 def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
-    match = _FENCE_ALIKE.search(text) if fences.has_run(text) else None
+    match = re.search(_FENCE_ALIKE, text) if fences.has_run(text) else None
     if match is not None:
         raise Problem(
             "malformed",
@@ -166,17 +167,24 @@ def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
             "put the fence at the start of its line and the text on lines of its own",
             text.count("\n", 0, match.end()) + 1,
         )
+    offset = repairs.first_line(text)
+    line = text.count("\n", 0, offset) + 1
+    first, _ = repairs.take_line(text, offset)
+    if first.strip().lower() in repairs.BUTTONS and "\n" in text.strip():
+        raise Problem(
+            "malformed",
+            f"the first line is the text of a copy button: {header.shown(first.strip())}",
+            "copy the command without it",
+            line,
+        )
     whole = text.strip()
     if len(whole) > 1 and whole[0] == whole[-1] == "`" and "`" not in whole[1:-1]:
         raise Problem(
             "malformed",
             "the whole text stands in backticks: a shell would run what it prints",
             "copy it without the backticks",
-            1,
+            line,
         )
-    offset = repairs.first_line(text)
-    line = text.count("\n", 0, offset) + 1
-    first, _ = repairs.take_line(text, offset)
     header.refuse_alike(first, line)
     unfenced.refuse_lost_change(text, 1)
     if _is_status_line(first) or (first.startswith("$ ") and _has_status_line(text)):

@@ -21,19 +21,19 @@ NAMES = (
     "final-newline",
 )
 
-# What a chat prints above a block: the language, or the text of its copy button.
-LABELS = frozenset(
-    {
-        "shell", "run", "file", "patch", "edit", "bash", "sh", "zsh", "console", "terminal",
-        "text", "txt", "plaintext", "plain text", "code", "diff", "yaml", "markdown",
-        "copy", "copy code", "copied", "copied!", "copy to clipboard", "wrap", "download",
-    }
-)  # fmt: skip
+# What a chat prints above a block: the text of its copy button, or the language.
+BUTTONS = frozenset({"copy", "copy code", "copied", "copied!", "copy to clipboard"})
+LABELS = BUTTONS | {
+    "shell", "run", "file", "patch", "edit", "bash", "sh", "zsh", "console", "terminal",
+    "text", "txt", "plaintext", "plain text", "code", "diff", "yaml", "markdown",
+    "wrap", "download",
+}  # fmt: skip
 MOST_LABELS = 4
 
 BOM = "\ufeff"
 BLANKS = " \t"
-_INK = re.compile(r"\S")
+# Patterns are compiled where they are first needed: a plain command needs hardly any of them.
+_INK = r"\S"
 _HARD_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 
 
@@ -85,7 +85,7 @@ def header_line(line: str, record: Record) -> str:
 
 def first_line(text: str, start: int = 0) -> int:
     """The offset of the first line that is not blank, from `start`; the length if none is."""
-    ink = _INK.search(text, start)
+    ink = re.compile(_INK).search(text, start)
     if ink is None:
         return len(text)
     return max(start, text.rfind("\n", start, ink.start()) + 1)

@@ -16,16 +16,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ch_contract.messages import Payload
 
-_GLUED_CHANGE = re.compile(r"^path:[^\n]*\n(?:op:|replace_all:|old_string:\r?$|--- )", re.MULTILINE)
-_FENCED_CHANGE = re.compile(
-    r"^ {0,3}(?:`{3,}|~{3,})(?:file|patch|edit)[ \t\r]*\npath:", re.MULTILINE
-)
-_OLD = re.compile(r"^old_string:\r?$", re.MULTILINE)
-_NEW = re.compile(r"^new_string:\r?$", re.MULTILINE)
-_GIT_PREAMBLE = re.compile(
-    r"(?:diff --git|index|old mode|new mode|new file mode|deleted file mode|similarity index"
-    r"|dissimilarity index|rename from|rename to|copy from|copy to|Binary files) "
-)
+_GLUED_CHANGE = r"(?m)^path:[^\n]*\n(?:op:|replace_all:|old_string:\r?$|--- )"
+_FENCED_CHANGE = r"(?m)^ {0,3}(?:`{3,}|~{3,})(?:file|patch|edit)[ \t\r]*\npath:"
+_OLD = r"(?m)^old_string:\r?$"
+_NEW = r"(?m)^new_string:\r?$"
+_GIT_PREAMBLE = (
+    "diff --git ", "index ", "old mode ", "new mode ", "new file mode ", "deleted file mode ",
+    "similarity index ", "dissimilarity index ", "rename from ", "rename to ", "copy from ",
+    "copy to ", "Binary files ",
+)  # fmt: skip
 
 
 class Start:
@@ -92,10 +91,10 @@ def refuse_lost_change(text: str, line: int) -> None:
     """
     match = None
     if "path:" in text:
-        match = _GLUED_CHANGE.search(text) or _FENCED_CHANGE.search(text)
+        match = re.search(_GLUED_CHANGE, text) or re.search(_FENCED_CHANGE, text)
     if match is None and "old_string:" in text:
-        match = _OLD.search(text)
-        if match is not None and _NEW.search(text, match.end()) is None:
+        match = re.search(_OLD, text)
+        if match is not None and re.search(_NEW, text[match.end() :]) is None:
             match = None
     if match is not None:
         raise Problem(
@@ -154,7 +153,7 @@ def _is_diff(text: str) -> bool:
     offset = 0
     line, after = repairs.take_line(text, offset)
     if line.startswith("diff --git "):
-        while _GIT_PREAMBLE.match(line) and after < len(text):
+        while line.startswith(_GIT_PREAMBLE) and after < len(text):
             offset = after
             line, after = repairs.take_line(text, offset)
     below, _ = repairs.take_line(text, after)
