@@ -322,6 +322,7 @@ def lint_imports(root):
     return done.returncode, done.stdout.decode() + done.stderr.decode()
 
 
+@pytest.mark.heavy
 def test_the_imports_keep_the_contracts(copied):
     code, said = lint_imports(copied)
     assert code == 0, said
@@ -340,6 +341,7 @@ IMPORTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("name", "code", "what"), IMPORTS, ids=lambda part: str(part)[:40])
 def test_a_planted_import_is_found(plant, name, code, what):
     exit_code, said = lint_imports(plant(name, code))
