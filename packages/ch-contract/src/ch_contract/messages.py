@@ -330,3 +330,100 @@ class Session(TypedDict):
     state: str
     output_file: str | None
     started_at: float
+
+
+class LedgerPayload(TypedDict):
+    """Payload. The captured text; null when the line tells nothing about it."""
+
+    sha256: str
+    bytes: int
+    kind: str | None
+    form: str | None
+    repairs: list[str]
+
+
+class LedgerVerdict(TypedDict):
+    """Verdict. What the gate decided; null when it was not asked."""
+
+    decision: str
+    rule: str | None
+    source: str | None
+    settings_digest: str
+
+
+class LedgerResult(TypedDict):
+    """Result. What happened when the command ran; null when none did."""
+
+    exit_code: int | None
+    signal: str | None
+    duration_ms: int
+    timed_out: bool
+    cancelled: bool
+    output_sha256: str | None
+    output_bytes: int
+    output_chars: int
+    shell: str | None
+    backend: str
+    sandbox: str
+    approval: str | None
+    processes_ended: int
+
+
+class LedgerProblem(TypedDict):
+    """Problem. Why a tool could not do its job; null when none failed."""
+
+    tool: str
+    kind: str
+    message: str
+
+
+class LedgerPinned(TypedDict):
+    """Pinned. The earlier ledger that stood beside this one when it began."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+class LedgerDamage(TypedDict):
+    """Damage. What an append found wrong with the end of the ledger."""
+
+    kind: str
+    head_seq: int | None
+    head_sha256: str | None
+    head_size: int | None
+    size: int
+    removed_bytes: int
+    removed_sha256: str | None
+
+
+class LedgerLine(TypedDict):
+    """Ledger line. A line of `ledger.jsonl`, chained to the line before."""
+
+    format: str
+    seq: int
+    prev: str
+    at: str
+    event: str
+    run_id: str | None
+    session: str | None
+    trigger: str | None
+    cwd: str | None
+    project: str | None
+    payload: LedgerPayload | None
+    command_sha256: str | None
+    verdict: LedgerVerdict | None
+    result: LedgerResult | None
+    problem: LedgerProblem | None
+    pinned: LedgerPinned | None
+    damage: LedgerDamage | None
+    note: str | None
+
+
+class LedgerHead(TypedDict):
+    """Ledger head. `ledger.head`: the last line of the ledger, replaced after each append."""
+
+    format: str
+    seq: int
+    sha256: str
+    size: int
