@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -293,3 +294,39 @@ def test_folder_with_a_name_that_is_no_text(spawn, tmp_path):
     done = spawn("ch-parse", stdin="ls", cwd=folder)
     assert (done.stdout, done.code) == ("", 74)
     assert "not UTF-8" in done.stderr
+
+
+def test_home_with_a_name_that_is_no_text(run_tool, project, monkeypatch):
+    """A home folder whose name is not UTF-8 is a problem only for a text that names it."""
+    monkeypatch.setenv("HOME", os.fsdecode(b"/home/caf\xe9"))
+    document = run_tool(main, FIXED, "cwd: ~/x\nls").document
+    assert document["cwd"] == str(project)
+    assert document["problem"]["kind"] == "system"
+    assert "not UTF-8" in document["problem"]["message"]
+    assert "problem" not in run_tool(main, FIXED, "ls").document
+
+
+def test_link_to_a_folder_with_a_name_that_is_no_text(spawn, tmp_path):
+    """A plain name that leads to such a folder is refused too: the project is its real name."""
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pytest.skip("this disk takes UTF-8 names only")
+    os.symlink(folder, tmp_path / "plain")
+    done = spawn("ch-parse", "--cwd", str(tmp_path / "plain"), stdin="ls")
+    assert (done.stdout, done.code) == ("", 74)
+    assert "not UTF-8" in done.stderr
+
+
+def test_reader_that_goes_away(project):
+    """Nobody reading the document is exit 74, without a traceback."""
+    script = "ch-parse; echo $? >&2"
+    broken = subprocess.run(
+        ["sh", "-c", f"({script}) | true"],
+        input=b"ls",
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert broken.stderr in (b"0\n", b"74\n")

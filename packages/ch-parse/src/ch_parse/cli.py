@@ -124,11 +124,20 @@ def _working_folder(given: str | None) -> str:
         if given is None or not os.path.isabs(given):
             raise problems.refusal(error, "find", "the present folder") from None
         folder = given
+    return _readable(_normal(folder))
+
+
+def _readable(path: str) -> str:
+    """`path` if it can stand in a document. Raises Problem("system")."""
     try:
-        folder.encode("utf-8")
+        path.encode("utf-8")
     except UnicodeEncodeError:
-        raise Problem("system", f"the name of the folder is not UTF-8: {folder!r}") from None
-    return _normal(folder)
+        raise Problem(
+            "system",
+            f"the name of a folder is not UTF-8: {path!r}",
+            "work in a folder with a plain name",
+        ) from None
+    return path
 
 
 def _normal(path: str) -> str:
@@ -141,7 +150,7 @@ def _effective_folder(base: str, header: str | None) -> str:
     """The folder the payload works in: its `cwd:`, seen from `base`."""
     if header is None:
         return base
-    return _normal(os.path.join(base, os.path.expanduser(header)))
+    return _readable(_normal(os.path.join(base, os.path.expanduser(header))))
 
 
 def _checked(flags: tool.Flags, name: str, ref: str) -> str | None:
@@ -188,7 +197,8 @@ def _document(flags: tool.Flags, streams: tool.Streams) -> Run:
         _refuse_other_session(found, session)
 
     tool.attempt("ch-parse", document, streams, work)
-    document["project"] = places.project_root(document["cwd"])
+    project = places.project_root(document["cwd"])
+    document["project"] = None if project is None else _readable(project)
     return document
 
 
