@@ -230,7 +230,7 @@ def test_a_busy_ledger_is_named(state, monkeypatch):
     assert not (state / "ledger.jsonl").exists()
 
 
-@pytest.mark.parametrize("size", [1, 7, 4 * ledger.LINE_LIMIT, 4 * ledger.LINE_LIMIT + 1, 3000000])
+@pytest.mark.parametrize("size", [1, 7, ledger.FIRST_CHUNK, ledger.FIRST_CHUNK + 1, 3_000_000])
 def test_backwards_gives_the_lines_in_reverse(tmp_path, size):
     rng = random.Random(size)
     data = bytearray()

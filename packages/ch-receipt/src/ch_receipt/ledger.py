@@ -37,6 +37,7 @@ LINE_LIMIT = 16 * 1024
 # The line that the head names, two or three lines of one append, and half of another.
 END_WINDOW = 6 * LINE_LIMIT
 CHUNK = 1024 * 1024
+FIRST_CHUNK = 8 * 1024  # most callers want a few lines
 ZEROS = "0" * 64
 OWN_EVENTS = ("LedgerOpened", "LedgerRepaired", "LedgerBroken")
 EARLIER = "receipts.jsonl"
@@ -312,12 +313,12 @@ def backwards(path: str) -> Iterator[bytes]:
     try:
         with open(path, "rb") as file:
             position = os.fstat(file.fileno()).st_size
-            size = 4 * LINE_LIMIT  # most callers want a few lines
+            size = FIRST_CHUNK
             carried = b""
             is_ended = False
             while position > 0:
                 count = min(size, position)
-                size = CHUNK
+                size = min(2 * size, CHUNK)
                 position -= count
                 file.seek(position)
                 data = file.read(count) + carried
