@@ -165,14 +165,28 @@ def ledger(folder):
                 a.append(one)
                 b.append(two)
         ratio = statistics.median(x / y for x, y in zip(a, b, strict=True))
-        yield Row(
-            f"{name}, ledger of 1,000,000 lines against empty", ratio, 1.10 / SLACK * 1.1, "x"
-        )
+        yield Row(f"{name}, ledger of 1,000,000 lines against a small one", ratio, 1.10, "x")
 
 
 def grow_ledger(state, wanted):
     """Append copies of the last line, chained, until the ledger has `wanted` lines."""
-    from ch_receipt.ledger import append_many_for_bench  # noqa: F401
+    path = state / "ledger.jsonl"
+    last = path.read_bytes().splitlines()[-1]
+    line = json.loads(last)
+    seq, prev = line.pop("seq"), hashlib.sha256(last).hexdigest()
+    line.pop("prev")
+    kept = {"format": line.pop("format")}
+    rest = json.dumps(line, separators=(",", ":"))[1:]
+    with path.open("ab") as file:
+        while seq < wanted:
+            seq += 1
+            front = json.dumps({**kept, "seq": seq, "prev": prev}, separators=(",", ":"))[:-1]
+            text = f"{front},{rest}".encode()
+            prev = hashlib.sha256(text).hexdigest()
+            file.write(text + b"\n")
+    head = json.loads((state / "ledger.head").read_text())
+    head.update(seq=seq, sha256=prev, size=path.stat().st_size)
+    (state / "ledger.head").write_text(json.dumps(head))
 
 
 def warm_parse():
