@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 # What makes a terminal or a reader show another text than the one that runs.
-HIDING = re.compile(
+HIDING = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
     "|\r(?!\n)|[\U000e0000-\U000e007f]|[\ud800-\udfff]"
 )
@@ -27,7 +27,7 @@ INVISIBLE = (
 )
 # They join and dress the sign before them, as in most emoji; alone they are invisible.
 JOINERS = "\u200d\ufe00-\ufe0f"
-DAMAGE = re.compile(
+DAMAGE = (
     f"(?P<quote>[{''.join(QUOTES)}])|(?P<dash>(?<![^\\s=\"'(])[{DASHES}]+(?=\\S))"
     f"|(?P<blank>[{BLANKS}])|(?P<invisible>[{INVISIBLE}]|(?:(?<=[\x00-\x7f])|^)[{JOINERS}])"
     r"|(?P<entity>&(?:amp|lt|gt|quot|apos|nbsp|#39|#34|#x27|#x22);)"
@@ -79,13 +79,13 @@ def oddities(text: str, data: list[tuple[int, int]] | None = None) -> list[Oddit
     `data` are the spans that are known to be data: in them typographic quotes, dashes and
     entities are what somebody wrote, and only what hides or cannot be seen counts.
     """
+    if _is_plain(text):
+        return []
     found = [
         Oddity(match.start(), match.end(), name_of(match.group(0)[0]), None, hides=True)
-        for match in HIDING.finditer(text)
+        for match in re.finditer(HIDING, text)
     ]
-    if text.isascii() and "&" not in text and "\\" not in text:
-        return found
-    for match in DAMAGE.finditer(text):
+    for match in re.finditer(DAMAGE, text):
         kind = match.lastgroup or ""
         piece = match.group(0)
         inside = any(start <= match.start() < end for start, end in data or ())
@@ -107,6 +107,14 @@ def oddities(text: str, data: list[tuple[int, int]] | None = None) -> list[Oddit
         found.append(Oddity(match.start(), match.end(), name, meant, hides=False))
     found.sort(key=lambda oddity: oddity.start)
     return found
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a plain look shows that there is nothing to find, as in nearly every command."""
+    if not text.isascii() or not text.replace("\n", "").replace("\t", "").isprintable():
+        return False
+    entity = "&" in text and ";" in text
+    return not entity and "\\ " not in text and "\\\t" not in text
 
 
 def _short(text: str, position: int) -> bool:

@@ -49,12 +49,12 @@ class Rule:
     ) -> None:
         self.kind = kind
         self.targets = targets
-        self.when = tuple(when.split())
-        self.unless = tuple(unless.split())
-        self.values = tuple(values.split())
+        self.when = when
+        self.unless = unless
+        self.values = values
         self.valued = valued
         self.attached = attached
-        self.long = frozenset(long.split())
+        self.long = long
 
 
 _HELP = "--help --version"
@@ -438,12 +438,19 @@ _FOLDERS = (
     r"(?:bin|boot|dev|etc|lib|lib32|lib64|libx32|opt|proc|root|sbin|srv|sys|usr|var|home|Users"
     r"|System|Library|Applications)"
 )
-HARD_BLOCKS = (
-    r"rm (?:\S+ )*?(?:-\w*[rR]\w*|--recursive) (?:\S+ )*?(?:/|//|/\*|/\.|/" + _FOLDERS + r"/?\*?)(?: .*)?",
-    r"rm (?:\S+ )*?(?:-\w*[rR]\w*|--recursive) (?:\S+ )*?\"?(?:~|\$HOME|\$\{HOME\})\"?/?\*?(?: .*)?",
-    r"rm (?:\S+ )*?--no-preserve-root(?: .*)?",
-    r"ch(?:mod|own) (?:\S+ )*?(?:-\w*R\w*|--recursive) (?:\S+ )*?/(?: .*)?",
-    r"(?:mkfs\S*|wipefs|shred) (?:\S+ )*?/dev/(?!null\b|shm/).*",
-    r"dd (?:\S+ )*?of=/dev/(?!null\b|stdout\b|stderr\b|tty\b|fd/|shm/).*",
-    r".*>\|? /dev/(?:sd|hd|nvme|vd|xvd|disk|mapper|mmcblk|dm-)\S*.*",
-)
+HARD_BLOCKS = {
+    "rm": (
+        r"rm (?:\S+ )*?(?:-\w*[rR]\w*|--recursive) (?:\S+ )*?"
+        r"(?:/|//|/\*|/\.|/" + _FOLDERS + r"/?\*?)(?: .*)?",
+        r"rm (?:\S+ )*?(?:-\w*[rR]\w*|--recursive) (?:\S+ )*?\"?(?:~|\$HOME|\$\{HOME\})\"?/?\*?(?: .*)?",
+        r"rm (?:\S+ )*?--no-preserve-root(?: .*)?",
+    ),
+    "chmod": (r"chmod (?:\S+ )*?(?:-\w*R\w*|--recursive) (?:\S+ )*?/(?: .*)?",),
+    "chown": (r"chown (?:\S+ )*?(?:-\w*R\w*|--recursive) (?:\S+ )*?/(?: .*)?",),
+    "mkfs": (r"mkfs\S* (?:\S+ )*?/dev/(?!null\b|shm/).*",),
+    "wipefs": (r"wipefs (?:\S+ )*?/dev/(?!null\b|shm/).*",),
+    "shred": (r"shred (?:\S+ )*?/dev/(?!null\b|shm/).*",),
+    "dd": (r"dd (?:\S+ )*?of=/dev/(?!null\b|stdout\b|stderr\b|tty\b|fd/|shm/).*",),
+}
+# A disk as the file that output goes to.
+HARD_BLOCK_TARGET = r"/dev/(?:sd|hd|nvme|vd|xvd|disk|mapper|mmcblk|dm-).*"

@@ -42,7 +42,7 @@ HARMLESS = frozenset(
 )  # fmt: skip
 
 # Configuration that is harmless for one command; any other key may name a program to run.
-HARMLESS_KEYS = re.compile(
+HARMLESS_KEYS = (
     r"(?i)(?:color|user|advice|column|log|format|i18n|status|versionsort|blame|grep|init|gui|pack"
     r"|author|committer|safe|index|rebase|merge\.(?:conflictstyle|ff|renames\S*)|pull|fetch|tag"
     r"|branch|push\.(?:default|autosetupremote|followtags)|commit\.(?:gpgsign|verbose|status)"
@@ -53,7 +53,7 @@ HARMLESS_KEYS = re.compile(
     r"|http\.(?:postbuffer|version|lowspeed\w+|sslverify)|protocol\.version|gc\.auto|feature\.\w+"
     r"|transfer\.\w+|submodule\.recurse)\b.*"
 )
-HARMLESS_PAGERS = re.compile(r"(?i)(?:core\.pager|pager\.\w+)=(?:|cat|less|less -\w+|more|false|true)")
+HARMLESS_PAGERS = r"(?i)(?:core\.pager|pager\.\w+)=(?:|cat|less|less -\w+|more|false|true)"
 
 
 class Finding:
@@ -77,7 +77,7 @@ def finding(command: Command) -> Finding | None:
     if scanned.unknown is not None:
         return Finding(EDIT, None, "what git is to do is known only at run time")
     for setting in scanned.values("-c"):
-        if not (HARMLESS_KEYS.fullmatch(setting) or HARMLESS_PAGERS.fullmatch(setting)):
+        if not (re.fullmatch(HARMLESS_KEYS, setting) or re.fullmatch(HARMLESS_PAGERS, setting)):
             return Finding(EDIT, None, f"git -c {setting.partition('=')[0]} may run another program")
     if scanned.has("--config-env", "--exec-path"):
         return Finding(EDIT, None, "an option of git may run another program")

@@ -73,7 +73,7 @@ def _flag_variables(reading: Reading) -> set[str]:
     }
 
 
-_NO_FILES = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/\d+)|/proc/self/fd/\d+")
+_NO_FILES = r"/dev/(?:null|stdout|stderr|tty|fd/\d+)|/proc/self/fd/\d+"
 
 
 def _redirects(command: Command) -> list[Effect]:
@@ -82,7 +82,7 @@ def _redirects(command: Command) -> list[Effect]:
         if not redirect.writes:
             continue
         value = redirect.target.value
-        if value is not None and _NO_FILES.fullmatch(value):
+        if value is not None and (value == "/dev/null" or re.fullmatch(_NO_FILES, value)):
             continue
         if any(part.kind == "process" for part in redirect.target.parts):
             continue
@@ -137,10 +137,10 @@ def _splits(command: Command, flags: set[str]) -> list[Effect]:
 
 
 def _by_rule(command: Command, name: str, rule: effects.Rule, flags: set[str]) -> list[Effect]:
-    scanned = scan(command.words[1:], rule.valued, rule.attached, rule.long)
-    if rule.unless and scanned.has(*rule.unless):
+    scanned = scan(command.words[1:], rule.valued, rule.attached, frozenset(rule.long.split()))
+    if rule.unless and scanned.has(*rule.unless.split()):
         return []
-    if rule.when and not scanned.has(*rule.when):
+    if rule.when and not scanned.has(*rule.when.split()):
         return _splits(command, flags)
     return [Effect(CHANGES, command, rule.kind, _targets(command, scanned, rule))]
 
@@ -156,13 +156,13 @@ def _targets(
         return found or None
     named = [
         (made(value, command.words[0]), "")
-        for option in rule.values
+        for option in rule.values.split()
         for value in scanned.values(option)
     ]
     if rule.targets == ALL:
         found = [(word, "") for word in operands]
     elif rule.targets == LAST:
-        found = [] if named and rule.values[0] == "-t" else [(word, "") for word in operands[-1:]]
+        found = [] if named and rule.values.startswith("-t ") else [(word, "") for word in operands[-1:]]
     elif rule.targets == REST:
         scripted = scanned.has("-e", "-f", "--expression", "--file", "--reference")
         found = [(word, "") for word in (operands if scripted else operands[1:])]
@@ -371,9 +371,6 @@ def _proxy(command: Command, name: str) -> list[Effect]:
     return []
 
 
-_SECRET_NAME = re.compile(effects.SECRET_NAMES)
-
-
 def _secrets(command: Command, name: str) -> list[Effect]:
     """A read of what looks like a secret, as far as the words tell."""
     if name in effects.NETWORK:
@@ -398,7 +395,7 @@ def is_secret(path: str) -> bool:
     """Whether the path, as written, looks like that of a secret."""
     from .paths import may_match
 
-    if _SECRET_NAME.fullmatch(path.rpartition("/")[2]):
+    if re.fullmatch(effects.SECRET_NAMES, path.rpartition("/")[2]):
         return True
     steps = path.split("/")
     for folder in effects.SECRET_FOLDERS:

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
     from .commands import Command
 
-_PLAIN = re.compile(r"[\w@%+=:,./~^!{}*?\[\]#-]+", re.ASCII)
+_PLAIN = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./~^!{}*?[]#-"
+)
 
 # Variables that decide what the next word runs: an entry for the word alone does not cover them.
-_STEERING = re.compile(
+_STEERING = (
     r"PATH|IFS|ENV|BASH_\w+|SHELLOPTS|PROMPT_COMMAND|LD_\w+|DYLD_\w+|GIT_\w+|\w*PAGER|\w*EDITOR"
     r"|VISUAL|BROWSER|NODE_OPTIONS|PYTHON\w+|PERL\w+|RUBY\w+|JAVA_TOOL_OPTIONS|\w*_RSH|\w*_COMMAND"
     r"|\w*ASKPASS|TAR_OPTIONS|LESS\w+|HOME|CDPATH"
@@ -79,7 +81,7 @@ def load(values: dict[str, Any]) -> dict[str, list[Pattern]]:
 
 _HINT = "correct that entry in your settings; nothing runs until it is right"
 # `(a+)+`, `(a*)*`, `(a|b+)*`: a repeated group that can match one text in many ways
-_NESTED = re.compile(r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)(?:[+*]|\{\d*,)")
+_NESTED = r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)(?:[+*]|\{\d*,)"
 
 
 def _entry(key: str, item: Any) -> Pattern:
@@ -89,7 +91,7 @@ def _entry(key: str, item: Any) -> Pattern:
             pattern = Pattern(text, re.compile(text), 0)
         except (re.error, RecursionError, OverflowError) as error:
             raise Problem("settings", f"{key}: {text!r} is no regular expression: {error}", _HINT) from None
-        if _NESTED.search(text):
+        if re.search(_NESTED, text):
             raise Problem(
                 "settings",
                 f"{key}: {text!r} repeats a group that repeats itself, which can take for ever",
@@ -109,7 +111,7 @@ def _entry(key: str, item: Any) -> Pattern:
 
 def _shown(text: str) -> str:
     """A word as it is written in a command's text."""
-    if _PLAIN.fullmatch(text):
+    if text and _PLAIN.issuperset(text):
         return text
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -147,7 +149,7 @@ class Texts:
         self.files = " ".join(writes)
         self.steered = (
             " ".join(before)
-            if any(_STEERING.fullmatch(assignment.name) for assignment in command.assignments)
+            if any(re.fullmatch(_STEERING, assignment.name) for assignment in command.assignments)
             else ""
         )
 

@@ -136,8 +136,7 @@ def suspicious(reading: Reading) -> list[Finding]:
     return found
 
 
-_FORK_BOMB = re.compile(r"(\S+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;\s*\1")
-_BUILT_IN = tuple(re.compile(pattern, re.DOTALL) for pattern in effects.HARD_BLOCKS)
+_FORK_BOMB = r"(\S+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;\s*\1"
 
 
 def hard_blocks(reading: Reading, policy: Policy) -> list[Finding]:
@@ -163,12 +162,11 @@ def hard_blocks(reading: Reading, policy: Policy) -> list[Finding]:
                 )  # fmt: skip
                 break
     for command in reading.commands:
-        text = _naked(command)
-        if any(pattern.fullmatch(text) for pattern in _BUILT_IN):
+        if _is_blocked(command):
             found.append(
                 _finding(rules.HARD_BLOCK, "deny", command, detail="it would destroy a whole system")
             )
-    bomb = _FORK_BOMB.search(reading.text)
+    bomb = re.search(_FORK_BOMB, reading.text) if reading.functions else None
     if bomb is not None and bomb.group(1) in reading.functions:
         found.append(
             Finding(
@@ -179,20 +177,22 @@ def hard_blocks(reading: Reading, policy: Policy) -> list[Finding]:
     return found
 
 
-def _naked(command: Command) -> str:
-    """The command for the built-in patterns: name, words, files written."""
+def _is_blocked(command: Command) -> bool:
+    """Whether one of the built-in patterns means this command."""
+    for redirect in command.redirects:
+        value = redirect.target.value
+        if redirect.writes and value and re.fullmatch(effects.HARD_BLOCK_TARGET, value):
+            return True
+    name = command.program or ""
+    patterns = effects.HARD_BLOCKS.get("mkfs" if name.startswith("mkfs.") else name)
+    if patterns is None:
+        return False
     words = [
         word.value if word.value is not None else word.pattern or word.source
         for word in command.words
     ]
-    if words:
-        words[0] = words[0].rpartition("/")[2]
-    words += [
-        f"{redirect.op} {redirect.target.value or redirect.target.source}"
-        for redirect in command.redirects
-        if redirect.writes
-    ]
-    return " ".join(words)
+    text = " ".join([name, *words[1:]])
+    return any(re.fullmatch(pattern, text, re.DOTALL) for pattern in patterns)
 
 
 def denied(reading: Reading, policy: Policy) -> list[Finding]:
@@ -372,11 +372,11 @@ def _is_null(found: Target) -> bool:
 
 
 # A scan of text can only make a verdict stricter; words count, wherever they stand.
-_DESTRUCTIVE = re.compile(
+_DESTRUCTIVE = (
     r"(?<![\w.-])(?:rm|rmdir|unlink|shred|truncate|dd|mkfs(?:\.\w+)?|wipefs)(?![\w.-])"
     r"|-delete\b|(?<![\w.-])git\b.*?\s(?:--force|-f|--hard)\b"
 )
-_WIRING = re.compile(
+_WIRING = (
     r"\.clip-harness\b|clip-harness/|\.claude/settings|\.cursor/hooks|\.codex/(?:hooks|config)"
     r"|\.github/hooks|\.gemini/settings|\.factory/(?:settings|hooks)|\.opencode\b|opencode\.json"
 )
@@ -387,8 +387,8 @@ def unreadable(reading: Reading, where: Surroundings) -> Finding:
     text = reading.text
     # a quote or a backslash in the middle of a word hides it from a plain look
     bare = re.sub(r"[\\'\"]", "", text)
-    hit = _DESTRUCTIVE.search(text) or _WIRING.search(text)
-    inner = hit is None and (_DESTRUCTIVE.search(bare) or _WIRING.search(bare))
+    hit = re.search(_DESTRUCTIVE, text) or re.search(_WIRING, text)
+    inner = hit is None and (re.search(_DESTRUCTIVE, bare) or re.search(_WIRING, bare))
     mentioned = any(folder in text or folder in bare for folder in where.surface)
     start, end = (hit.start(), hit.end()) if hit else (0, len(text))
     if hit or inner or mentioned:

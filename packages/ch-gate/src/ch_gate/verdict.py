@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 
 from ch_contract import places, settings, shells
 from ch_contract.problems import Problem
@@ -98,9 +97,6 @@ def bounded(work: Callable[[], Made]) -> Made:
     matches, so a timer stops it. Outside the main thread there are no signals: there the refusal
     of nested repetition in `patterns` is the only guard. Raises Problem("settings").
     """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    before = signal.getsignal(signal.SIGALRM)
     if signal.getitimer(signal.ITIMER_REAL)[0]:
         # somebody else's alarm is running: it must not be lost
         return work()
@@ -108,7 +104,11 @@ def bounded(work: Callable[[], Made]) -> Made:
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, stop)
+    try:
+        before = signal.signal(signal.SIGALRM, stop)
+    except ValueError:
+        # not the main thread
+        return work()
     signal.setitimer(signal.ITIMER_REAL, JUDGING_SECONDS)
     try:
         return work()

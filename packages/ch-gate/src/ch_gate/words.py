@@ -31,8 +31,6 @@ PATTERN = "pattern"
 
 BRACES_LIMIT = 512
 
-# A bracket that never closes in its own piece may close in a later one; alone it is the word `[`.
-_GLOB = re.compile(r"[*?]|\[.")
 
 
 class Part:
@@ -75,7 +73,7 @@ class Word:
         pieces = []
         for part in self.parts:
             if part.kind == TEXT:
-                glob = glob or _GLOB.search(part.text) is not None
+                glob = glob or _is_glob(part.text)
                 pieces.append(part.text)
             elif part.kind == QUOTED:
                 pieces.append(part.text)
@@ -134,6 +132,14 @@ class Word:
         return [part.name for part in self.parts if part.kind == PARAMETER]
 
 
+def _is_glob(text: str) -> bool:
+    """Whether unquoted text holds a sign of a glob.
+
+    A bracket may close in a later piece; at the very end it is the word `[` or a plain sign.
+    """
+    return "*" in text or "?" in text or "[" in text[:-1]
+
+
 def made(text: str, like: Word) -> Word:
     """A literal word that stands where `like` stands."""
     return Word([Part(QUOTED, text)], like.start, like.end, text)
@@ -165,10 +171,9 @@ def here_document(text: str) -> str:
     return re.sub(r"\\([$`\\])", r"\1", text.replace("\\\n", ""))
 
 
-_ANSI = re.compile(
+_ANSI = (
     r"\\(?:([abeEfnrtv\\'\"?])|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})"
-    r"|([0-7]{1,3})|c(.))",
-    re.DOTALL,
+    r"|([0-7]{1,3})|c(.))"
 )
 _NAMED = {"a": 7, "b": 8, "e": 27, "E": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
@@ -177,7 +182,7 @@ def ansi_c(text: str) -> str:
     r"""Text in `$'…'`. A NUL ends it, as in the shells that read it."""
     out = bytearray()
     position = 0
-    for found in _ANSI.finditer(text):
+    for found in re.finditer(_ANSI, text, re.DOTALL):
         out += text[position : found.start()].encode("utf-8", "surrogateescape")
         position = found.end()
         named, hexadecimal, short, long, octal, control = found.groups()
@@ -204,7 +209,9 @@ def ansi_c(text: str) -> str:
 # -- braces ------------------------------------------------------------------------------------
 
 # A cell is one unquoted character, or a part that braces cannot look into.
-_SEQUENCE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.-?\d+)?")
+_SEQUENCE = (
+    r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.-?\d+)?"
+)
 
 
 def expand_braces(parts: list[Part]) -> list[list[Part]]:
@@ -297,7 +304,7 @@ def _counted(cells: list[str | Part]) -> list[list[str | Part]] | None:
     """The alternatives of `{1..3}` and `{a..c}`; None when it is neither."""
     if not all(isinstance(cell, str) for cell in cells):
         return None
-    found = _SEQUENCE.fullmatch("".join(str(cell) for cell in cells))
+    found = re.fullmatch(_SEQUENCE, "".join(str(cell) for cell in cells))
     if found is None:
         return None
     if found.group(4):

@@ -102,12 +102,12 @@ class Wrapper:
         transparent: bool = False,
     ) -> None:
         self.valued = valued
-        self.long_valued = frozenset(long_valued.split())
+        self.long_valued = long_valued
         self.attached = attached
         self.operands = operands
         self.assignments = assignments
-        self.lookup = tuple(lookup.split())
-        self.shell = tuple(shell.split())
+        self.lookup = lookup
+        self.shell = shell
         self.joined = joined
         self.appended = appended
         self.transparent = transparent
@@ -216,9 +216,10 @@ INTERPRETERS = {
 CODE_LONG = {
     "node": ("--eval", "--print"), "php": ("--run",), "bun": ("--eval", "--print"),
 }  # fmt: skip
-_VERSIONED = re.compile(r"(python|pypy|node|ruby|perl|php|lua|luajit)[0-9.]*[a-z]?$|nodejs$")
+_VERSIONED = r"(python|pypy|node|ruby|perl|php|lua|luajit)[0-9.]*[a-z]?$|nodejs$"
+_STEMS = ("py", "no", "ru", "pe", "ph", "lu")
 
-_SUBSCRIPT = re.compile(r"\[[^\]]*(?:\$\(|`)")
+_SUBSCRIPT = r"\[[^\]]*(?:\$\(|`)"
 # Builtins that evaluate a name they are given, subscript and all.
 EVALUATING = frozenset(
     {"let", "declare", "typeset", "local", "readonly", "export", "test", "[", "printf", "read",
@@ -234,7 +235,7 @@ COMMAND_VARIABLES = frozenset(
      "GH_EDITOR", "KUBE_EDITOR", "TAR_OPTIONS"}
 )  # fmt: skip
 # Variables that put code into whatever is started next.
-LOADING_VARIABLES = re.compile(
+LOADING_VARIABLES = (
     r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|BASH_ENV|BASH_FUNC_\w+|SHELLOPTS|BASHOPTS|PS4"
     r"|PERL5(?:OPT|LIB|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONHOME|GIT_CONFIG_\w+|GIT_EXEC_PATH"
     r"|GIT_TEMPLATE_DIR|IFS"
@@ -243,7 +244,7 @@ LOADING_VARIABLES = re.compile(
 
 def hides_substitution(text: str) -> bool:
     """Whether a string that is evaluated as arithmetic would run a command."""
-    return _SUBSCRIPT.search(text) is not None
+    return "[" in text and re.search(_SUBSCRIPT, text) is not None
 
 
 def interpreter(name: str | None) -> str | None:
@@ -252,7 +253,9 @@ def interpreter(name: str | None) -> str | None:
         return None
     if name in INTERPRETERS:
         return name
-    found = _VERSIONED.match(name)
+    if not name.startswith(_STEMS):
+        return None
+    found = re.match(_VERSIONED, name)
     if found is None:
         return None
     stem = found.group(1) or "node"
@@ -302,7 +305,7 @@ def _variables(command: Command) -> list[Text | Wrapped | Unread]:
     found: list[Text | Wrapped | Unread] = []
     for assignment in command.assignments:
         name = assignment.name
-        if LOADING_VARIABLES.fullmatch(name) and not (name == "IFS" or assignment.value is None):
+        if re.fullmatch(LOADING_VARIABLES, name) and not (name == "IFS" or assignment.value is None):
             found.append(_unread(command, f"{name} changes what later programs run"))
         if name in COMMAND_VARIABLES and assignment.value is not None:
             word = assignment.value
@@ -317,8 +320,8 @@ def _wrapped(
     command: Command, wrapper: Wrapper, words: list[Word]
 ) -> list[Text | Wrapped | Unread]:
     name = command.program or ""
-    scanned = scan(words, wrapper.valued, wrapper.attached, wrapper.long_valued, leading=True)
-    if wrapper.lookup and scanned.has(*wrapper.lookup):
+    scanned = scan(words, wrapper.valued, wrapper.attached, frozenset(wrapper.long_valued.split()), leading=True)
+    if wrapper.lookup and scanned.has(*wrapper.lookup.split()):
         return []
     found: list[Text | Wrapped | Unread] = []
     if wrapper.shell:
@@ -367,9 +370,9 @@ def _shell_option(
 ) -> list[Text | Wrapped | Unread]:
     """A text given by an option such as `su -c TEXT`, wherever among the words it stands."""
     name = command.program or ""
-    scanned = scan(words, wrapper.valued, wrapper.attached, wrapper.long_valued)
+    scanned = scan(words, wrapper.valued, wrapper.attached, frozenset(wrapper.long_valued.split()))
     for given, value in scanned.options:
-        if given in wrapper.shell:
+        if given in wrapper.shell.split():
             if value is None:
                 return [_unread(command, f"the text given to {name} is known only at run time")]
             return [Text(value, name, (command.start, command.end), "posix")]
@@ -542,7 +545,7 @@ def _bind(command: Command) -> list[Text | Wrapped | Unread]:
 def _env(command: Command) -> list[Text | Wrapped | Unread]:
     wrapper = WRAPPERS["env"]
     words = command.words[1:]
-    scanned = scan(words, wrapper.valued, "", wrapper.long_valued, leading=True)
+    scanned = scan(words, wrapper.valued, "", frozenset(wrapper.long_valued.split()), leading=True)
     if not scanned.has("-S", "--split-string"):
         return _wrapped(command, wrapper, words)
     texts = scanned.values("-S", "--split-string")
