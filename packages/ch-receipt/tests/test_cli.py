@@ -536,3 +536,20 @@ def test_the_hot_path_loads_no_heavy_module():
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        (b"not json \x1b[2K", "     ?  not a ledger line: b'not json \\x1b[2K'"),
+        (b'{"format":"clip-harness/receipt@1","seq":2,"prev":"","event":"PostRun"}', None),
+        (b'{"event":"PostRun","ts":"t","run_id":"r","session_id":"s"}', None),
+    ],
+)
+def test_tail_tells_an_edited_line_as_what_it_is(state, run_tool, raw, shown):
+    state.mkdir(parents=True)
+    (state / "ledger.jsonl").write_bytes(raw + b"\n")
+    done = run_tool(main, ["tail"])
+    assert (done.stderr, done.code) == ("", 0)
+    assert len(done.stdout.splitlines()) == 1
+    assert shown is None or done.stdout == shown + "\n"

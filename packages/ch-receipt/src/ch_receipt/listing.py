@@ -51,25 +51,31 @@ def write(streams: Streams, lines: Iterable[bytes], *, as_json: bool) -> None:
 def text(raw: bytes) -> str:
     """One line for a terminal: number, time, event, run, session, what happened."""
     line = ledger.parse(raw)
-    if line is not None:
-        try:
-            words = [
-                f"{line['seq']:>6}",
-                str(line["at"]),
-                f"{line['event']:<15}",
-                line["run_id"] or "-",
-                line["session"] or "-",
-                receipt.status(line),
-            ]
-            return visible("  ".join(words).rstrip())
-        except (KeyError, TypeError, AttributeError):
-            pass  # an edited line: shown below as what it is, and named by verify
+    sentence = _sentence(line) if line is not None else None
+    if sentence is not None:
+        return sentence
     old = _object(raw)
     if isinstance(old.get("event"), str):
         session = old.get("binding_id") or old.get("session_id") or "-"
         words = [f"{'-':>6}", str(old.get("ts")), f"{old['event']:<15}", str(old.get("run_id"))]
         return visible("  ".join([*words, str(session)]))
     return visible(f"{'?':>6}  not a ledger line: {raw[:60]!r}")
+
+
+def _sentence(line: receipt.Line) -> str | None:
+    """One of our lines; None when it was edited so far that it cannot be told."""
+    try:
+        words = [
+            f"{line['seq']:>6}",
+            str(line["at"]),
+            f"{line['event']:<15}",
+            line["run_id"] or "-",
+            line["session"] or "-",
+            receipt.status(line),
+        ]
+        return visible("  ".join(words).rstrip())
+    except (KeyError, TypeError, AttributeError):
+        return None
 
 
 def _object(raw: bytes) -> dict[str, object]:

@@ -179,25 +179,8 @@ def verify(state: str) -> Report:
     Raises Problem("system") when a file cannot be read.
     """
     reader = Reader()
-    path = ledger.ledger_path(state)
     size, head = _snapshot(state)
-    rest = b""
-    try:
-        with open(path, "rb") as file:
-            left = size
-            for found in file:
-                raw = found[:left]
-                left -= len(raw)
-                if raw.endswith(b"\n"):
-                    reader.read(raw[:-1])
-                else:
-                    rest = raw
-                if left == 0:
-                    break
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise refusal(error, "read", path) from None
+    rest = _feed(reader, ledger.ledger_path(state), size)
     reader.close(head, rest)
     if reader.lines:
         _check_pin(state, reader)
@@ -207,6 +190,26 @@ def verify(state: str) -> Report:
         "findings": sorted(reader.findings, key=lambda finding: int(finding["line"])),
         "notes": reader.notes,
     }
+
+
+def _feed(reader: Reader, path: str, size: int) -> bytes:
+    """Read the first `size` bytes, line by line; gives what stands behind the last newline."""
+    left = size
+    try:
+        with open(path, "rb") as file:
+            for found in file:
+                raw = found[:left]
+                left -= len(raw)
+                if not raw.endswith(b"\n"):
+                    return raw
+                reader.read(raw[:-1])
+                if left == 0:
+                    break
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise refusal(error, "read", path) from None
+    return b""
 
 
 def _snapshot(state: str) -> tuple[int, Head | None]:
