@@ -17,7 +17,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from ch_contract import checker, documents, messages
-from mutations import mutations
+from mutations import guaranteed, mutations
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 FILES = sorted(SCHEMAS.rglob("*.schema.json"))
@@ -36,14 +36,6 @@ OPEN = {
     ("settings.schema.json", "rules"): "one entry per rule",
     ("hook-input.schema.json", "tool_input"): "its keys depend on the tool",
     ("hook-output.schema.json", "hookSpecificOutput.updatedInput"): "as the hook's input",
-}
-# A stage's condition asks for these sections of a document that was let through.
-GUARANTEED = {
-    "gated": {"verdict"},
-    "staged": {"verdict", "candidates", "decisions"},
-    "executed": {"verdict", "candidates", "decisions", "result"},
-    "receipted": {"receipt"},
-    "parsed": set(),
 }
 
 
@@ -194,25 +186,6 @@ def test_a_bad_example_is_refused_and_its_place_named(path):
 
 
 STAGES = [path for path in GOOD if path.parents[1].name == "run"]
-
-
-def guaranteed(document, stage):
-    """The sections that this document could not lose at this stage."""
-    if "problem" in document:
-        # a malformed text may not lose its problem; anything else may lack what came later
-        kept = {"problem"} if document["payload"]["kind"] == "malformed" else set()
-        return kept | ({"receipt"} if stage == "receipted" else set())
-    if stage == "receipted":
-        return {"receipt"}
-    if document["payload"]["kind"] in ("goal", "control", "ignored", "malformed"):
-        return set()
-    wanted = set(GUARANTEED[stage])
-    decision = document.get("verdict", {}).get("decision")
-    if decision == "deny":
-        wanted -= {"candidates", "decisions", "result"}
-    if decision == "ask":
-        wanted -= {"result"}
-    return wanted
 
 
 def refused_by_both(found, ref):

@@ -46,6 +46,34 @@ def mutations(document, ref, guaranteed=()):
         yield Mutation(act, path, _changed(document, path, new))
 
 
+# A stage's condition asks for these sections of a document that was let through.
+SECTIONS = {
+    "parsed": set(),
+    "gated": {"verdict"},
+    "staged": {"verdict", "candidates", "decisions"},
+    "executed": {"verdict", "candidates", "decisions", "result"},
+    "receipted": {"receipt"},
+}
+
+
+def guaranteed(document, stage):
+    """The sections that a run document of this stage cannot lose."""
+    kind = document["payload"]["kind"]
+    if "problem" in document:
+        # a malformed text keeps its problem; anything else may lack what came after it
+        return ({"problem"} if kind == "malformed" else set()) | ({"receipt"} & SECTIONS[stage])
+    if stage != "receipted" and kind in ("goal", "control", "ignored", "malformed"):
+        return set()
+    decision = document.get("verdict", {}).get("decision")
+    spared = {"deny": {"candidates", "decisions", "result"}, "ask": {"result"}}
+    return SECTIONS[stage] - spared.get(decision, set())
+
+
+def of_stage(document, stage):
+    """Every wrong run document one step away from `document`, which `stage` has left."""
+    return mutations(document, f"run.schema.json#/$defs/{stage}", guaranteed(document, stage))
+
+
 REMOVED = object()
 
 

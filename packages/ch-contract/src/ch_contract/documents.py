@@ -125,7 +125,8 @@ def check(value: object, ref: str, what: str, kind: str = "document") -> None:
 def explain(value: object, ref: str) -> str | None:
     """What `jsonschema` has against `value`, in one line; None when it is valid.
 
-    Stricter than JSON Schema in one point: 1.0 is no integer. Our code would meet a float.
+    Stricter than `jsonschema` in two points: 1.0 is no integer (our code would meet a float), and
+    `$` at the end of a pattern matches at the very end alone.
     """
     from jsonschema.exceptions import best_match
 
