@@ -1,0 +1,1 @@
+"""What stands between the flows and the outside: one module per thing outside."""
