@@ -50,6 +50,7 @@ def outcome(text):
 
 @settings(deadline=None, max_examples=600)
 @given(TEXTS)
+@example("path: a.txt")
 @example("$ \\\n")
 @example("path: a\nop: create\n\r\n")
 def test_payload_or_problem(text):

@@ -49,6 +49,16 @@ def refuse_size(characters: int) -> None:
 
 def climb(text: str, session: str | None = None) -> Payload:
     """`parse` for a text of any length."""
+    try:
+        return _climb(text, session)
+    except Problem as problem:
+        # what is missing is missed behind the end: name the last line there is
+        if problem.line is not None:
+            problem.line = min(problem.line, text.count("\n") + 1)
+        raise
+
+
+def _climb(text: str, session: str | None) -> Payload:
     record = repairs.Record()
     text = repairs.without_bom(text, record)
     if not text.strip():
