@@ -157,7 +157,7 @@ class Command:
 
     @property
     def path(self) -> str | None:
-        """The program as written, quoting taken off; None when it isn't literal or there is none."""
+        """The program as written, quoting taken off; None when not literal, or none there."""
         return self.words[0].value if self.words else None
 
     @property

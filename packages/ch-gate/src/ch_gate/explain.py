@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from .verdict import Judge
 
 _PASS = {
-    rules.HARD_BLOCK: "nothing makes it pass; one of your own patterns can be taken out of hard_block_patterns",
+    rules.HARD_BLOCK: (
+        "nothing does, unless the pattern is one of hard_block_patterns in your settings"
+    ),
     rules.DENYLIST: "take the entry out of denylist in your settings",
     rules.PROTECTED_PATH: "take the path out of protected_paths, or write its targets out",
     rules.SUSPICIOUS_CHARACTERS: "send the text again with plain characters",
@@ -39,15 +41,14 @@ def explain(judge: Judge, text: str) -> str:
     for number, command in enumerate(reading.commands, 1):
         lines.append(f"{number}. {policy.shown(command.source)}{_origin(command)}")
         met = [finding for finding in found if finding.command is command]
-        for finding in met:
-            lines.append(f"   {finding.decision}: {finding.rule}{_detail(finding)}")
+        lines += [f"   {finding.decision}: {finding.rule}{_detail(finding)}" for finding in met]
         if not met:
             lines.append("   no rule objects")
-    for finding in found:
-        if finding.command is None:
-            lines.append(
-                f"whole text: {finding.decision}: {finding.rule}{_detail(finding)}"
-            )
+    lines += [
+        f"whole text: {finding.decision}: {finding.rule}{_detail(finding)}"
+        for finding in found
+        if finding.command is None
+    ]
     best = policy.deciding(found)
     if best is None:
         lines.append("verdict: allow")
@@ -69,7 +70,8 @@ def _detail(finding: Finding) -> str:
 def _origin(command: Command) -> str:
     if command.outer is None:
         return ""
-    return f"  [started by {policy.shown(command.outer.words[0].source, 40) if command.outer.words else 'the line'}]"
+    words = command.outer.words
+    return f"  [started by {policy.shown(words[0].source, 40) if words else 'an assignment'}]"
 
 
 def catalogue() -> list[dict[str, str]]:

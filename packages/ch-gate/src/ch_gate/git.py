@@ -78,7 +78,9 @@ def finding(command: Command) -> Finding | None:
         return Finding(EDIT, None, "what git is to do is known only at run time")
     for setting in scanned.values("-c"):
         if not (re.fullmatch(HARMLESS_KEYS, setting) or re.fullmatch(HARMLESS_PAGERS, setting)):
-            return Finding(EDIT, None, f"git -c {setting.partition('=')[0]} may run another program")
+            return Finding(
+                EDIT, None, f"git -c {setting.partition('=')[0]} may run another program"
+            )
     if scanned.has("--config-env", "--exec-path"):
         return Finding(EDIT, None, "an option of git may run another program")
     operands = scanned.operands
@@ -115,7 +117,21 @@ def _push(words: list[Word]) -> Finding | None:
     # --force-with-lease is its own option; abbreviations of --force reach only --force
     forced = any(
         given in ("-f", "-d", "--force", "--mirror", "--delete", "--prune")
-        or (given in ("--for", "--forc", "--mir", "--mirr", "--mirro", "--del", "--dele", "--delet", "--pru", "--prun"))
+        or (
+            given
+            in (
+                "--for",
+                "--forc",
+                "--mir",
+                "--mirr",
+                "--mirro",
+                "--del",
+                "--dele",
+                "--delet",
+                "--pru",
+                "--prun",
+            )
+        )
         for given, _ in scanned.options
     )
     refs = [word.value if word.value is not None else word.prefix for word in scanned.operands]
@@ -143,7 +159,11 @@ def _checkout(words: list[Word]) -> Finding | None:
         return Finding(DELETE, operands[1:])
     if operands:
         value = operands[0].value or operands[0].prefix
-        if value in (".", "..", "*") or value.endswith("/") or re.search(r"\.[A-Za-z]\w{0,4}$", value):
+        if (
+            value in (".", "..", "*")
+            or value.endswith("/")
+            or re.search(r"\.[A-Za-z]\w{0,4}$", value)
+        ):
             return Finding(DELETE, operands)
         if value.startswith((":", "./", "../", "~/", "/")) or operands[0].glob:
             return Finding(DELETE, operands)
@@ -217,13 +237,31 @@ def _worktree(words: list[Word]) -> Finding | None:
 
 def _config(words: list[Word]) -> Finding | None:
     scanned = scan(words, "f", "", frozenset({"file", "blob", "type", "default", "comment"}))
-    reading = ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "-l", "--list", "--get-color", "--get-colorbool")
+    reading = (
+        "--get",
+        "--get-all",
+        "--get-regexp",
+        "--get-urlmatch",
+        "-l",
+        "--list",
+        "--get-color",
+        "--get-colorbool",
+    )
     if scanned.has(*reading):
         return None
     values = _values(scanned.operands)
     if values[:1] and values[0] in ("get", "list"):
         return None
-    if len(values) > 1 or scanned.has("--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section", "--rename-section"):
+    if len(values) > 1 or scanned.has(
+        "--unset",
+        "--unset-all",
+        "--add",
+        "--replace-all",
+        "-e",
+        "--edit",
+        "--remove-section",
+        "--rename-section",
+    ):
         return Finding(EDIT, None, "git keeps settings that may run other programs")
     return None
 
@@ -248,11 +286,11 @@ def _submodule(words: list[Word]) -> Finding | None:
     return Finding(EDIT, None) if verb in ("deinit", "update", "set-url", "sync") else None
 
 
-def _runs(words: list[Word]) -> Finding | None:
+def _runs(_words: list[Word]) -> Finding | None:
     return Finding(EDIT, None, "git may run another program here")
 
 
-def _changes(words: list[Word]) -> Finding | None:
+def _changes(_words: list[Word]) -> Finding | None:
     return Finding(DELETE, None)
 
 
@@ -284,12 +322,31 @@ def _output(words: list[Word]) -> Finding | None:
 def _readers(words: list[Word]) -> Finding | None:
     scanned = scan(words, "GSL")
     if scanned.has("--ext-diff", "--open-files-in-pager") or (scanned.has("--output")):
-        return Finding(WRITE, None, "" if scanned.has("--output") else "an option of git runs another program")
+        return Finding(
+            WRITE, None, "" if scanned.has("--output") else "an option of git runs another program"
+        )
     return None
 
 
 def _clone(words: list[Word]) -> Finding | None:
-    scanned = scan(words, "bucoj", "", frozenset({"upload-pack", "template", "config", "branch", "origin", "depth", "reference", "separate-git-dir", "jobs"}))
+    scanned = scan(
+        words,
+        "bucoj",
+        "",
+        frozenset(
+            {
+                "upload-pack",
+                "template",
+                "config",
+                "branch",
+                "origin",
+                "depth",
+                "reference",
+                "separate-git-dir",
+                "jobs",
+            }
+        ),
+    )
     if scanned.has("-u", "--upload-pack", "--template", "-c", "--config"):
         return Finding(WRITE, None, "an option of git clone may run another program")
     if any((word.value or "").startswith("ext::") for word in scanned.operands):
@@ -299,7 +356,9 @@ def _clone(words: list[Word]) -> Finding | None:
 
 def _fetch(words: list[Word]) -> Finding | None:
     scanned = scan(words, "oj", "", frozenset({"upload-pack", "depth"}))
-    if scanned.has("--upload-pack") or any((word.value or "").startswith("ext::") for word in scanned.operands):
+    if scanned.has("--upload-pack") or any(
+        (word.value or "").startswith("ext::") for word in scanned.operands
+    ):
         return Finding(WRITE, None, "it may run another program")
     return Finding(DELETE, None) if scanned.has("-f", "--force") else None
 

@@ -109,7 +109,7 @@ def _program(command: Command, reading: Reading, flags: set[str]) -> list[Effect
         out += _code(command, code)
     rule = effects.PROGRAMS.get("mkfs" if name.startswith("mkfs.") else name)
     if rule is not None:
-        out += _by_rule(command, name, rule, flags)
+        out += _by_rule(command, rule, flags)
     if name in effects.SUBCOMMANDS or name in effects.SUBCOMMAND_OPTIONS:
         out += _by_subcommand(command, name)
     if name in effects.CLOUD:
@@ -136,7 +136,7 @@ def _splits(command: Command, flags: set[str]) -> list[Effect]:
     return []
 
 
-def _by_rule(command: Command, name: str, rule: effects.Rule, flags: set[str]) -> list[Effect]:
+def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effect]:
     scanned = scan(command.words[1:], rule.valued, rule.attached, frozenset(rule.long.split()))
     if rule.unless and scanned.has(*rule.unless.split()):
         return []
@@ -162,7 +162,11 @@ def _targets(
     if rule.targets == ALL:
         found = [(word, "") for word in operands]
     elif rule.targets == LAST:
-        found = [] if named and rule.values.startswith("-t ") else [(word, "") for word in operands[-1:]]
+        found = (
+            []
+            if named and rule.values.startswith("-t ")
+            else [(word, "") for word in operands[-1:]]
+        )
     elif rule.targets == REST:
         scripted = scanned.has("-e", "-f", "--expression", "--file", "--reference")
         found = [(word, "") for word in (operands if scripted else operands[1:])]
@@ -188,7 +192,12 @@ def _by_subcommand(command: Command, name: str) -> list[Effect]:
         return []
     operands = _operands(command, name)
     first = command.words[1] if len(command.words) > 1 else None
-    if first is not None and first.value is None and first.may_split and name in effects.SUBCOMMANDS:
+    if (
+        first is not None
+        and first.value is None
+        and first.may_split
+        and name in effects.SUBCOMMANDS
+    ):
         return [Effect(UNREAD, command, why=f"what {name} is to do is known only at run time")]
     for row in effects.SUBCOMMANDS.get(name, ()):
         steps = row.split(" ")
@@ -217,11 +226,15 @@ def _step(step: str, operand: str | None) -> bool:
 def _by_verb(command: Command, verbs: tuple[str, ...]) -> list[Effect]:
     name = command.program or ""
     values = [value or "" for value in _operands(command, name)]
-    if any((word.value or "") in ("--dry-run", "--dryrun", "help", "--help") for word in command.words):
+    if any(
+        (word.value or "") in ("--dry-run", "--dryrun", "help", "--help") for word in command.words
+    ):
         return []
     for value in values[:4]:
         head = re.split(r"[-:]", value)[0]
-        if head in verbs and value not in ("run", "set") or value in ("run", "set") and name == "gcloud":
+        if (head in verbs and value not in ("run", "set")) or (
+            value in ("run", "set") and name == "gcloud"
+        ):
             return [Effect(CHANGES, command, EDIT)]
     return []
 
@@ -233,17 +246,15 @@ def _by_statement(command: Command, name: str) -> list[Effect]:
         return []
     texts: list[str | None] = []
     for position, value in enumerate(words):
-        if value is None:
-            texts.append(None)
-        elif value in ("-f", "--file") or value.startswith("--file="):
+        if value is None or value in ("-f", "--file") or value.startswith("--file="):
             texts.append(None)
         elif position and re.search(r"\s", value):
             texts.append(value)
         elif value.startswith(("-c", "-e", "--command=", "--execute=")) and len(value) > 2:
             texts.append(re.sub(r"^(?:--\w+=|-\w)", "", value))
-        elif position and words[position - 1] in ("-c", "-e", "--command", "--execute", "-q", "-Q"):
-            texts.append(value)
-        elif name == "sqlite3" and position:
+        elif (
+            position and words[position - 1] in ("-c", "-e", "--command", "--execute", "-q", "-Q")
+        ) or (name == "sqlite3" and position):
             texts.append(value)
     redirect = command.input
     if redirect is not None:
@@ -257,7 +268,9 @@ def _by_statement(command: Command, name: str) -> list[Effect]:
     for text in texts:
         code = re.sub(r"'(?:[^']|'')*'|--[^\n]*", "''", text or "")
         if re.search(rf"(?i)\b(?:{'|'.join(effects.SQL_VERBS)})\b", code) or re.search(
-            r"(?m)\\(?:!|o|w|i|ir|copy|g|gexec|\|)|^\s*\.(?!tables|schema|mode|headers|indexes|help|quit|width|databases)\w+|(?i:into\s+outfile|pg_terminate|lo_export|\bsystem\b|writefile|load_extension)",
+            r"(?m)\\(?:!|o|w|i|ir|copy|g|gexec|\|)"
+            r"|^\s*\.(?!tables|schema|mode|headers|indexes|help|quit|width|databases)\w+"
+            r"|(?i:into\s+outfile|pg_terminate|lo_export|\bsystem\b|writefile|load_extension)",
             code,
         ):
             return [Effect(CHANGES, command, EDIT)]
@@ -279,7 +292,9 @@ def _code(command: Command, kind: str) -> list[Effect]:
     texts, _known = program_texts(command, kind)
     for text in texts or ():
         if code_is_active(kind, text):
-            return [Effect(UNREAD, command, why=f"the {kind} program may change or start something")]
+            return [
+                Effect(UNREAD, command, why=f"the {kind} program may change or start something")
+            ]
     return []
 
 
@@ -318,7 +333,14 @@ def _find(command: Command) -> list[Effect]:
         out.append(Effect(CHANGES, command, DELETE, roots or None))
     for position, value in enumerate(values):
         if value in ("-fprint", "-fprint0", "-fprintf", "-fls"):
-            out.append(Effect(CHANGES, command, WRITE, [(word, "") for word in command.words[position + 2 : position + 3]]))
+            out.append(
+                Effect(
+                    CHANGES,
+                    command,
+                    WRITE,
+                    [(word, "") for word in command.words[position + 2 : position + 3]],
+                )
+            )
     return out
 
 
@@ -326,17 +348,44 @@ def _tar(command: Command) -> list[Effect]:
     words = command.words[1:]
     first = words[0].value if words else ""
     bundled = "" if first is None or first.startswith("-") else first
-    scanned = scan(words[1:] if bundled else words, "fCTXgbIFHKLNV", "", frozenset({"file", "directory", "files-from", "exclude", "exclude-from", "use-compress-program", "to-command", "transform", "strip-components"}))
+    scanned = scan(
+        words[1:] if bundled else words,
+        "fCTXgbIFHKLNV",
+        "",
+        frozenset(
+            {
+                "file",
+                "directory",
+                "files-from",
+                "exclude",
+                "exclude-from",
+                "use-compress-program",
+                "to-command",
+                "transform",
+                "strip-components",
+            }
+        ),
+    )
     letters = set(bundled)
+
     def has(letter: str, *names: str) -> bool:
         return letter in letters or scanned.has(f"-{letter}", *names)
-    if scanned.has("--to-command", "-I", "--use-compress-program", "--checkpoint-action", "-F", "--info-script", "--rsh-command"):
+
+    if scanned.has(
+        "--to-command",
+        "-I",
+        "--use-compress-program",
+        "--checkpoint-action",
+        "-F",
+        "--info-script",
+        "--rsh-command",
+    ):
         return [Effect(UNREAD, command, why="an option of tar runs another program")]
     if has("t", "--list") or scanned.has("--help", "--version"):
         return []
     if has("x", "--extract", "--get"):
         return [] if has("O", "--to-stdout") else [Effect(CHANGES, command, WRITE)]
-    if has("c", "--create") and not (has("f", "--file")) or "-" in scanned.values("-f", "--file"):
+    if (has("c", "--create") and not (has("f", "--file"))) or "-" in scanned.values("-f", "--file"):
         return []
     return [Effect(CHANGES, command, WRITE)]
 
@@ -367,7 +416,11 @@ def _proxy(command: Command, name: str) -> list[Effect]:
     values = [word.value for word in command.words]
     for position in range(1, len(values) - 1):
         if values[position] in effects.DESTRUCTIVE:
-            return [Effect(UNREAD, command, why=f"{name} may run the {values[position]} in its arguments")]
+            return [
+                Effect(
+                    UNREAD, command, why=f"{name} may run the {values[position]} in its arguments"
+                )
+            ]
     return []
 
 
@@ -387,7 +440,11 @@ def _secrets(command: Command, name: str) -> list[Effect]:
     for word in [*words, *targets]:
         text = word.pattern
         if text and is_secret(text.replace("\\", "")):
-            return [Effect(SECRET, command, targets=[(word, "")], why="it reads what looks like a secret")]
+            return [
+                Effect(
+                    SECRET, command, targets=[(word, "")], why="it reads what looks like a secret"
+                )
+            ]
     return []
 
 
@@ -395,10 +452,12 @@ def is_secret(path: str) -> bool:
     """Whether the path, as written, looks like that of a secret."""
     from .paths import may_match
 
-    if re.fullmatch(effects.SECRET_NAMES, path.rpartition("/")[2]):
+    if path.endswith((".pub", "/known_hosts", "/authorized_keys")):
+        return False
+    if re.fullmatch(effects.PRIVATE_NAMES, path.rpartition("/")[2]):
         return True
     steps = path.split("/")
-    for folder in effects.SECRET_FOLDERS:
+    for folder in effects.PRIVATE_FOLDERS:
         own = folder.split("/")
         if own[0] == "~" and steps[0] not in ("~", "$HOME", "${HOME}"):
             own = own[1:]
@@ -407,7 +466,9 @@ def is_secret(path: str) -> bool:
             starts = range(1)
         for start in starts:
             part = steps[start : start + len(own)]
-            if len(part) == len(own) and all(may_match(a, b) for a, b in zip(own, part, strict=True)):
+            if len(part) == len(own) and all(
+                may_match(a, b) for a, b in zip(own, part, strict=True)
+            ):
                 if all(step in ("*", "**") for step in part):
                     continue
                 return True

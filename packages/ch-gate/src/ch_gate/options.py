@@ -94,14 +94,12 @@ def scan(
             else:
                 found.options.append((name, None))
             continue
-        position += _cluster(text, words, position, valued, attached, found)
+        position += _cluster(text, words[position:], valued, attached, found)
     found.operands += words[position:]
     return found
 
 
-def _cluster(
-    text: str, words: list[Word], position: int, valued: str, attached: str, found: Scanned
-) -> int:
+def _cluster(text: str, following: list[Word], valued: str, attached: str, found: Scanned) -> int:
     """Read `-abc`; gives how many of the following words it took."""
     for index in range(1, len(text)):
         letter = text[index]
@@ -113,8 +111,8 @@ def _cluster(
             if rest:
                 found.options.append((f"-{letter}", rest))
                 return 0
-            if position < len(words):
-                found.options.append((f"-{letter}", words[position].value))
+            if following:
+                found.options.append((f"-{letter}", following[0].value))
                 return 1
             found.options.append((f"-{letter}", None))
             return 0

@@ -94,7 +94,7 @@ def target(word: Word, where: Surroundings, bases: tuple[str, ...], strip: str =
         pattern = home
     else:
         pattern = pattern[len(strip) :]
-        if word.tilde or pattern.startswith("~") and strip:
+        if word.tilde or (pattern.startswith("~") and strip):
             place = expanded(pattern, where.home)
             if place is None:
                 return Target(word, [])

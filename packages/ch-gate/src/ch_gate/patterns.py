@@ -73,7 +73,9 @@ def load(values: dict[str, Any]) -> dict[str, list[Pattern]]:
     its examples does not hold.
     """
     return {
-        "hard_block_patterns": [_entry("hard_block_patterns", item) for item in values["hard_block_patterns"]],
+        "hard_block_patterns": [
+            _entry("hard_block_patterns", item) for item in values["hard_block_patterns"]
+        ],
         "denylist": [_entry("denylist", item) for item in values["denylist"]],
         "allowlist": [_entry("allowlist", item) for item in values["allowlist"]],
     }
@@ -90,7 +92,9 @@ def _entry(key: str, item: Any) -> Pattern:
         try:
             pattern = Pattern(text, re.compile(text), 0)
         except (re.error, RecursionError, OverflowError) as error:
-            raise Problem("settings", f"{key}: {text!r} is no regular expression: {error}", _HINT) from None
+            raise Problem(
+                "settings", f"{key}: {text!r} is no regular expression: {error}", _HINT
+            ) from None
         if re.search(_NESTED, text):
             raise Problem(
                 "settings",
@@ -102,10 +106,14 @@ def _entry(key: str, item: Any) -> Pattern:
     if not isinstance(item, str):
         for example in item.get("must_match", ()):
             if not pattern.matches(example):
-                raise Problem("settings", f"{key}: {text!r} does not match its example {example!r}", _HINT)
+                raise Problem(
+                    "settings", f"{key}: {text!r} does not match its example {example!r}", _HINT
+                )
         for example in item.get("must_not_match", ()):
             if pattern.matches(example):
-                raise Problem("settings", f"{key}: {text!r} matches {example!r}, which it must not", _HINT)
+                raise Problem(
+                    "settings", f"{key}: {text!r} matches {example!r}, which it must not", _HINT
+                )
     return pattern
 
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 ORDER = ("allow", "ask", "deny")
 FOLDERS_LIMIT = 16
 
-FENCES = "To change a file, send a file, patch or edit fence with its path: that is reviewed as a diff."
+FENCES = (
+    "To change a file, send a file, patch or edit fence with its path: that is reviewed as a diff."
+)
 
 
 class Policy:
@@ -35,9 +37,7 @@ class Policy:
 
     __slots__ = ("gate", "patterns", "protected")
 
-    def __init__(
-        self, patterns: dict[str, list[Pattern]], protected: list[str], gate: str
-    ) -> None:
+    def __init__(self, patterns: dict[str, list[Pattern]], protected: list[str], gate: str) -> None:
         self.patterns = patterns
         self.protected = protected
         self.gate = gate
@@ -148,7 +148,7 @@ def hard_blocks(reading: Reading, policy: Policy) -> list[Finding]:
             found.append(
                 Finding(
                     rules.HARD_BLOCK, "deny", hit.group(0), hit.start(), hit.end(),
-                    detail=f"the pattern {pattern.entry}", source="settings",
+                    detail=f"what the pattern {pattern.entry} finds", source="settings",
                 )
             )  # fmt: skip
             continue
@@ -157,21 +157,21 @@ def hard_blocks(reading: Reading, policy: Policy) -> list[Finding]:
                 found.append(
                     _finding(
                         rules.HARD_BLOCK, "deny", command,
-                        detail=f"the pattern {pattern.entry}", source="settings",
+                        detail=f"what the pattern {pattern.entry} finds", source="settings",
                     )
                 )  # fmt: skip
                 break
-    for command in reading.commands:
-        if _is_blocked(command):
-            found.append(
-                _finding(rules.HARD_BLOCK, "deny", command, detail="it would destroy a whole system")
-            )
+    found += [
+        _finding(rules.HARD_BLOCK, "deny", command, detail="what would destroy a whole system")
+        for command in reading.commands
+        if _is_blocked(command)
+    ]
     bomb = re.search(_FORK_BOMB, reading.text) if reading.functions else None
     if bomb is not None and bomb.group(1) in reading.functions:
         found.append(
             Finding(
                 rules.HARD_BLOCK, "deny", bomb.group(0), bomb.start(), bomb.end(),
-                detail="it starts itself without end",
+                detail="what starts itself without end",
             )
         )  # fmt: skip
     return found
@@ -197,7 +197,7 @@ def _is_blocked(command: Command) -> bool:
 
 def denied(reading: Reading, policy: Policy) -> list[Finding]:
     """R043: a simple command at any depth on the deny list."""
-    found = []
+    found: list[Finding] = []
     if not policy.patterns["denylist"]:
         return found
     for command in reading.commands:
@@ -241,7 +241,9 @@ def _entered(command: Command) -> Any:
         return operands[0] if operands else None
     words = command.words
     for position, word in enumerate(words[1:-1], 1):
-        if (name in ("git", "tar", "make", "env") and word.value == "-C") or word.value == "--directory":
+        if (
+            name in ("git", "tar", "make", "env") and word.value == "-C"
+        ) or word.value == "--directory":
             return words[position + 1]
     return None
 
@@ -251,7 +253,7 @@ def protected(
 ) -> list[Finding]:
     """R044: a change of a protected path. Where nobody can tell what is changed, it asks."""
     entries = [Protected(entry, where) for entry in policy.protected]
-    found = []
+    found: list[Finding] = []
     if not entries:
         return found
     for effect in changes:
@@ -291,9 +293,7 @@ def on_allowlist(reading: Reading, policy: Policy) -> Finding | None:
         return None
     if not any(command.words for command in reading.commands):
         return None
-    return Finding(
-        rules.ALLOWLIST, "allow", reading.text, 0, len(reading.text), source="settings"
-    )
+    return Finding(rules.ALLOWLIST, "allow", reading.text, 0, len(reading.text), source="settings")
 
 
 def is_covered(command: Command, patterns: list[Pattern]) -> bool:
@@ -368,7 +368,7 @@ def gated(
 
 
 def _is_null(found: Target) -> bool:
-    return found.paths == ["/dev/null"] or found.paths == ["/dev/stdout"]
+    return found.paths in (["/dev/null"], ["/dev/stdout"])
 
 
 # A scan of text can only make a verdict stricter; words count, wherever they stand.
@@ -474,7 +474,7 @@ def reason(best: Finding) -> str:
     if rule == rules.ALLOWLIST:
         return "Every command in it is on the allow list."
     if rule == rules.HARD_BLOCK:
-        return f"Hard block: {what} meets {detail}. It never runs; nobody can approve it. Work without it."
+        return f"Hard block: {what} is {detail}. It never runs, whoever approves it."
     if rule == rules.DENYLIST:
         return f"Denied: {what} is on the deny list ({detail}). It never runs; take another way."
     if rule == rules.PROTECTED_PATH and best.decision == "deny":
@@ -497,8 +497,8 @@ def reason(best: Finding) -> str:
     if rule == rules.UNREADABLE_COMMAND:
         held = "Denied" if best.decision == "deny" else "Held"
         return (
-            f"{held}: the command could not be read ({shown(detail, 300)}), and what can't be read is "
-            "never allowed. Send a complete command in plain shell syntax."
+            f"{held}: the command could not be read ({shown(detail, 300)}), and what can't be "
+            "read is never allowed. Send a complete command in plain shell syntax."
         )
     if rule == rules.NOT_ON_ALLOWLIST:
         return f"Held: {what} is not on the allow list. A person must accept it."
@@ -525,17 +525,15 @@ def judge_change(path: str, where: Surroundings, policy: Policy) -> VerdictPart:
     word.tilde = path.startswith("~")
     place = target(word, where, (where.cwd,))
     odd = [oddity for oddity in characters.oddities(path, [(0, len(path))]) if oddity.hides]
-    hit = next(
-        (entry for entry in policy.protected if Protected(entry, where).meets(place)), None
-    )
+    hit = next((entry for entry in policy.protected if Protected(entry, where).meets(place)), None)
     rule, decision, source = rules.FILE_REVIEW, "ask", "policy"
     why = "Held: a file change is always reviewed before it is written."
     if odd:
         rule, decision = rules.SUSPICIOUS_CHARACTERS, "deny"
-        why = f"Denied: the path holds {odd[0].name}, which can hide what would be written. Send it without."
+        why = f"Denied: the path holds {odd[0].name}, which can hide what would be written."
     elif hit is not None:
         rule, decision, source = rules.PROTECTED_PATH, "deny", "settings"
-        why = f"Denied: {shown(path)} is the protected path {hit}, which no payload may change. Leave it alone."
+        why = f"Denied: {shown(path)} is the protected path {hit}, which no payload may change."
     return {
         "kind": "change",
         "subject": path,

@@ -20,11 +20,14 @@ ALLOWLIST = "allowlist"
 
 # id: (decision, what it is about)
 CATALOGUE = {
-    HARD_BLOCK: ("deny", "the command matches a hard-block pattern, one of yours or a built-in one"),
+    HARD_BLOCK: (
+        "deny",
+        "the command matches a hard-block pattern, one of yours or a built-in one",
+    ),
     DENYLIST: ("deny", "one simple command matches an entry of denylist"),
     PROTECTED_PATH: (
         "deny",
-        "the command or the change would touch one of protected_paths; ask where that can't be told",
+        "the command or the change would touch one of protected_paths; ask where nobody can tell",
     ),
     SUSPICIOUS_CHARACTERS: (
         "ask",
@@ -35,7 +38,10 @@ CATALOGUE = {
         "the command could not be parsed; deny where it mentions a destructive verb or the harness",
     ),
     NOT_ON_ALLOWLIST: ("ask", "allowlist is not empty and one simple command matches no entry"),
-    MUTATION: ("ask", "the command looks as if it changes files, a repository, a machine or a service"),
+    MUTATION: (
+        "ask",
+        "the command looks as if it changes files, a repository, a machine or a service",
+    ),
     MUTATION_DENIED: ("deny", "the same, while mutation_gate is deny"),
     UNREAD_PROGRAM: ("ask", "the command would run a program text that nobody can read beforehand"),
     SECRET_READ: ("ask", "the command would read what looks like a secret"),

@@ -104,8 +104,7 @@ def depth(text: str) -> int:
     for character in text:
         if character in "([{":
             level += 1
-            if level > deepest:
-                deepest = level
+            deepest = max(deepest, level)
         elif character in ")]}":
             level = max(0, level - 1)
     ticks = 0

@@ -253,16 +253,14 @@ class _Lowering:
                 if "Value" in item:
                     elements += self.words(item["Value"], place)
         value = self.word(node["Value"], place) if "Value" in node else None
-        return Assignment(
-            node["Name"]["Value"], value, elements, append=bool(node.get("Append"))
-        )
+        return Assignment(node["Name"]["Value"], value, elements, append=bool(node.get("Append")))
 
     def redirect(self, node: Node, place: _Place) -> list[Redirect]:
         descriptor = node["N"]["Value"] if "N" in node else None
         op = node["Op"]
         if op in ("<<", "<<-"):
             delimiter = self.word(node["Word"], place)
-            start, end, source = self.here.words(node["Word"])
+            source = self.here.words(node["Word"])[2]
             quoted = any(sign in source for sign in "'\"\\")
             body = self.document(node.get("Hdoc"), delimiter, place, quoted=quoted)
             if op == "<<-":
@@ -273,9 +271,7 @@ class _Lowering:
             for target in self.words(node["Word"], place)
         ]
 
-    def document(
-        self, node: Node | None, delimiter: Word, place: _Place, *, quoted: bool
-    ) -> Word:
+    def document(self, node: Node | None, delimiter: Word, place: _Place, *, quoted: bool) -> Word:
         if node is None:
             return made("", delimiter)
         parts = []
@@ -483,7 +479,7 @@ class _Lowering:
 
     def arithmetic(self, node: Node, place: _Place) -> None:
         """What evaluates strings as arithmetic, where a quoted `x[$(…)]` is run after all."""
-        self.visit(node, place)
+        self.visit(list(node.values()), place)
         for text in _strings(node):
             if wrappers.hides_substitution(text):
                 start, end, source = self.here.words(node)
@@ -578,8 +574,7 @@ def _untabbed(body: Word) -> Word:
             continue
         lines = part.text.split("\n")
         lines = [
-            line.lstrip("\t") if fresh or position else line
-            for position, line in enumerate(lines)
+            line.lstrip("\t") if fresh or position else line for position, line in enumerate(lines)
         ]
         fresh = not lines[-1] and len(lines) > 1
         parts.append(Part(QUOTED, "\n".join(lines)))

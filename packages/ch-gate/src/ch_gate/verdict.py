@@ -14,7 +14,6 @@ from ch_contract.problems import Problem
 
 from . import patterns, policy, shfmt, syntax
 from .paths import Surroundings
-from .shfmt import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -32,7 +32,6 @@ PATTERN = "pattern"
 BRACES_LIMIT = 512
 
 
-
 class Part:
     """One piece of a word.
 
@@ -209,9 +208,7 @@ def ansi_c(text: str) -> str:
 # -- braces ------------------------------------------------------------------------------------
 
 # A cell is one unquoted character, or a part that braces cannot look into.
-_SEQUENCE = (
-    r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.-?\d+)?"
-)
+_SEQUENCE = r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.-?\d+)?"
 
 
 def expand_braces(parts: list[Part]) -> list[list[Part]]:
@@ -275,9 +272,7 @@ def _expand(cells: list[str | Part], budget: list[int]) -> list[list[str | Part]
     return rows
 
 
-def _choices(
-    cells: list[str | Part], opening: int
-) -> tuple[list[list[str | Part]], int] | None:
+def _choices(cells: list[str | Part], opening: int) -> tuple[list[list[str | Part]], int] | None:
     """The alternatives of the brace at `opening` and where it closes; None when it is no brace."""
     level = 0
     cuts = [opening]
@@ -293,8 +288,8 @@ def _choices(
                 continue
             if len(cuts) > 1:
                 cuts.append(position)
-                pairs = zip(cuts, cuts[1:], strict=False)
-                return [cells[start + 1 : end] for start, end in pairs], position
+                count = len(cuts) - 1
+                return [cells[cuts[i] + 1 : cuts[i + 1]] for i in range(count)], position
             counted = _counted(cells[opening + 1 : position])
             return None if counted is None else (counted, position)
     return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from .commands import Assignment, Command, Unread
-from .options import Scanned, scan
+from .options import scan
 from .words import Word, made
 
 TYPE_CHECKING = False
@@ -53,7 +53,11 @@ class Wrapped:
     __slots__ = ("appended", "assignments", "words")
 
     def __init__(
-        self, words: list[Word], assignments: list[Assignment] | None = None, *, appended: bool = False
+        self,
+        words: list[Word],
+        assignments: list[Assignment] | None = None,
+        *,
+        appended: bool = False,
     ) -> None:
         self.words = words
         self.assignments = assignments or []
@@ -61,12 +65,19 @@ class Wrapped:
 
 
 SHELLS = {
-    "sh": "posix", "dash": "posix", "ash": "posix", "bash": "bash", "rbash": "bash",
-    "zsh": "zsh", "ksh": "mksh", "mksh": "mksh", "ksh93": "mksh", "oksh": "mksh", "yash": "posix",
-}  # fmt: skip
+    "sh": "posix",
+    "dash": "posix",
+    "ash": "posix",
+    "bash": "bash",
+    "rbash": "bash",
+    "zsh": "zsh",
+    "ksh": "mksh",
+    "mksh": "mksh",
+    "ksh93": "mksh",
+    "oksh": "mksh",
+    "yash": "posix",
+}
 OTHER_SHELLS = frozenset({"fish", "nu", "pwsh", "powershell", "tcsh", "csh", "xonsh", "elvish"})
-
-PRINTERS = frozenset({"echo", "printf"})
 
 
 class Wrapper:
@@ -76,7 +87,7 @@ class Wrapper:
     operands     how many operands come before the command
     assignments  whether NAME=VALUE words may come before it
     lookup       options with which it starts nothing
-    shell        options whose value is a text for a shell
+    script       options whose value is a text for a shell
     joined       the arguments are joined by blanks and given to a shell
     appended     further arguments come at run time
     transparent  the command runs as it would alone: an allow-list entry for it counts
@@ -84,7 +95,7 @@ class Wrapper:
 
     __slots__ = (
         "appended", "assignments", "attached", "joined", "long_valued", "lookup", "operands",
-        "shell", "transparent", "valued",
+        "script", "transparent", "valued",
     )  # fmt: skip
 
     def __init__(
@@ -96,7 +107,7 @@ class Wrapper:
         operands: int = 0,
         assignments: bool = False,
         lookup: str = "",
-        shell: str = "",
+        script: str = "",
         joined: bool = False,
         appended: bool = False,
         transparent: bool = False,
@@ -107,7 +118,7 @@ class Wrapper:
         self.operands = operands
         self.assignments = assignments
         self.lookup = lookup
-        self.shell = shell
+        self.script = script
         self.joined = joined
         self.appended = appended
         self.transparent = transparent
@@ -117,15 +128,21 @@ WRAPPERS = {
     "sudo": Wrapper(
         "ugphrtTCDRU",
         "user group prompt host role type command-timeout close-from chdir chroot other-user",
-        assignments=True, lookup="-l --list -v --validate -K --remove-timestamp -V --version --help",
+        assignments=True,
+        lookup="-l --list -v --validate -K --remove-timestamp -V --version --help",
     ),
     "doas": Wrapper("uCa", assignments=True, lookup="-L"),
     "pkexec": Wrapper("", "user"),
     "run0": Wrapper("ugD", "user group chdir unit property description slice nice setenv"),
-    "su": Wrapper("cgGsTw", "command group supp-group shell whitelist-environment", shell="-c --command"),
-    "runuser": Wrapper("ucgGsTw", "user command group supp-group shell", shell="-c --command"),
+    "su": Wrapper(
+        "cgGsTw", "command group supp-group shell whitelist-environment", script="-c --command"
+    ),
+    "runuser": Wrapper("ucgGsTw", "user command group supp-group shell", script="-c --command"),
     "env": Wrapper(
-        "uCSa", "unset chdir split-string argv0", assignments=True, transparent=True,
+        "uCSa",
+        "unset chdir split-string argv0",
+        assignments=True,
+        transparent=True,
         lookup="--version --help",
     ),
     "timeout": Wrapper("ks", "kill-after signal", operands=1, transparent=True),
@@ -138,21 +155,27 @@ WRAPPERS = {
     "chrt": Wrapper("TPD", "sched-runtime sched-period sched-deadline", operands=1),
     "taskset": Wrapper("", operands=1, lookup="-p --pid"),
     "numactl": Wrapper("iNCmpl", "interleave cpunodebind physcpubind membind preferred"),
-    "flock": Wrapper("wEc", "timeout wait conflict-exit-code command", operands=1, shell="-c --command"),
+    "flock": Wrapper(
+        "wEc", "timeout wait conflict-exit-code command", operands=1, script="-c --command"
+    ),
     "time": Wrapper("fo", "format output", transparent=True),
     "gtime": Wrapper("fo", "format output", transparent=True),
     "command": Wrapper(lookup="-v -V", transparent=True),
     "builtin": Wrapper(transparent=True),
     "exec": Wrapper("a", transparent=True),
     "coproc": Wrapper(),
-    "strace": Wrapper("abeEIkoOpPsSuUX", "trace output attach user string-limit", lookup="-p --attach"),
+    "strace": Wrapper(
+        "abeEIkoOpPsSuUX", "trace output attach user string-limit", lookup="-p --attach"
+    ),
     "ltrace": Wrapper("aAeFlnopsuwxX", "output", lookup="-p"),
     "catchsegv": Wrapper(),
     "unbuffer": Wrapper(),
     "chronic": Wrapper(),
     "ifne": Wrapper(),
     "dbus-run-session": Wrapper("", "config-file dbus-daemon"),
-    "xvfb-run": Wrapper("efnpsw", "error-file auth-file server-num xauth-protocol server-args wait"),
+    "xvfb-run": Wrapper(
+        "efnpsw", "error-file auth-file server-num xauth-protocol server-args wait"
+    ),
     "chroot": Wrapper("", "userspec groups", operands=1),
     "unshare": Wrapper("RwSG", "root wd setuid setgid", attached="muinpUCT"),
     "nsenter": Wrapper("tSGrw", "target setuid setgid", attached="muinpUCT"),
@@ -169,28 +192,44 @@ WRAPPERS = {
     "linux64": Wrapper(),
     "setarch": Wrapper(operands=1),
     "watch": Wrapper("nq", "interval equexit", joined=True),
-    "script": Wrapper("cBEIOTmo", "command log-io log-in log-out log-timing echo output-limit", shell="-c --command"),
+    "script": Wrapper(
+        "cBEIOTmo",
+        "command log-io log-in log-out log-timing echo output-limit",
+        script="-c --command",
+    ),
     "entr": Wrapper(),
     "xargs": Wrapper(
-        "aEILnPRsSdJ", "arg-file delimiter max-args max-procs max-chars process-slot-var eof",
-        attached="eil", appended=True, transparent=True,
+        "aEILnPRsSdJ",
+        "arg-file delimiter max-args max-procs max-chars process-slot-var eof",
+        attached="eil",
+        appended=True,
+        transparent=True,
     ),
-    "gxargs": Wrapper("aEILnPRsSdJ", "arg-file delimiter max-args max-procs max-chars", attached="eil", appended=True),
+    "gxargs": Wrapper(
+        "aEILnPRsSdJ",
+        "arg-file delimiter max-args max-procs max-chars",
+        attached="eil",
+        appended=True,
+    ),
     "busybox": Wrapper(lookup="--list --help --list-full"),
     "toybox": Wrapper(lookup="--help --list --long"),
     "direnv": Wrapper(),
-}  # fmt: skip
+}
 
 # Programs whose subcommand starts another command.
 RUNNERS = {
-    ("uv", "run"): Wrapper("pfw", "with python extra group env-file directory project package index-url with-requirements with-editable"),
+    ("uv", "run"): Wrapper(
+        "pfw",
+        "with python extra group env-file directory project package index-url "
+        "with-requirements with-editable",
+    ),
     ("poetry", "run"): Wrapper("C", "directory project"),
     ("pdm", "run"): Wrapper("p", "project"),
     ("rye", "run"): Wrapper(),
     ("pipenv", "run"): Wrapper(),
     ("hatch", "run"): Wrapper(),
     ("bundle", "exec"): Wrapper("", "gemfile"),
-    ("npm", "exec"): Wrapper("cp", "call package", shell="-c --call"),
+    ("npm", "exec"): Wrapper("cp", "call package", script="-c --call"),
     ("pnpm", "exec"): Wrapper("C"),
     ("yarn", "exec"): Wrapper(),
     ("mise", "exec"): Wrapper("C"),
@@ -198,7 +237,7 @@ RUNNERS = {
     ("dotenv", "run"): Wrapper("f"),
     ("conda", "run"): Wrapper("np", "name prefix cwd"),
     ("nix", "develop"): Wrapper(),
-}  # fmt: skip
+}
 
 INTERPRETERS = {
     # program: options that hold program text, options that take another value, long ones
@@ -214,26 +253,68 @@ INTERPRETERS = {
     "deno": ("", "", frozenset()),
 }
 CODE_LONG = {
-    "node": ("--eval", "--print"), "php": ("--run",), "bun": ("--eval", "--print"),
-}  # fmt: skip
+    "node": ("--eval", "--print"),
+    "php": ("--run",),
+    "bun": ("--eval", "--print"),
+}
 _VERSIONED = r"(python|pypy|node|ruby|perl|php|lua|luajit)[0-9.]*[a-z]?$|nodejs$"
 _STEMS = ("py", "no", "ru", "pe", "ph", "lu")
 
 _SUBSCRIPT = r"\[[^\]]*(?:\$\(|`)"
 # Builtins that evaluate a name they are given, subscript and all.
 EVALUATING = frozenset(
-    {"let", "declare", "typeset", "local", "readonly", "export", "test", "[", "printf", "read",
-     "unset", "mapfile", "readarray", "getopts", "wait"}
-)  # fmt: skip
+    {
+        "let",
+        "declare",
+        "typeset",
+        "local",
+        "readonly",
+        "export",
+        "test",
+        "[",
+        "printf",
+        "read",
+        "unset",
+        "mapfile",
+        "readarray",
+        "getopts",
+        "wait",
+    }
+)
 
 # Variables whose value another program runs as a command.
 COMMAND_VARIABLES = frozenset(
-    {"PAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "GIT_PAGER",
-     "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF",
-     "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_PROXY_COMMAND", "RSYNC_RSH", "CVS_RSH",
-     "PROMPT_COMMAND", "FCEDIT", "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "AWS_PAGER", "GH_PAGER",
-     "GH_EDITOR", "KUBE_EDITOR", "TAR_OPTIONS"}
-)  # fmt: skip
+    {
+        "PAGER",
+        "EDITOR",
+        "VISUAL",
+        "BROWSER",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "MANPAGER",
+        "GIT_PAGER",
+        "GIT_EDITOR",
+        "GIT_SEQUENCE_EDITOR",
+        "GIT_SSH_COMMAND",
+        "GIT_SSH",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_ASKPASS",
+        "SSH_ASKPASS",
+        "SUDO_ASKPASS",
+        "GIT_PROXY_COMMAND",
+        "RSYNC_RSH",
+        "CVS_RSH",
+        "PROMPT_COMMAND",
+        "FCEDIT",
+        "SYSTEMD_EDITOR",
+        "SYSTEMD_PAGER",
+        "AWS_PAGER",
+        "GH_PAGER",
+        "GH_EDITOR",
+        "KUBE_EDITOR",
+        "TAR_OPTIONS",
+    }
+)
 # Variables that put code into whatever is started next.
 LOADING_VARIABLES = (
     r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|BASH_ENV|BASH_FUNC_\w+|SHELLOPTS|BASHOPTS|PS4"
@@ -269,9 +350,14 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
         return found
     if command.path is None:
         word = command.words[0]
-        return [*found, Unread("the program is known only at run time", word.start, word.end, word.source)]
+        return [
+            *found,
+            Unread("the program is known only at run time", word.start, word.end, word.source),
+        ]
     name = command.program or ""
-    if name in EVALUATING and any(hides_substitution(word.value or "") for word in command.words[1:]):
+    if name in EVALUATING and any(
+        hides_substitution(word.value or "") for word in command.words[1:]
+    ):
         found.append(_unread(command, f"{name} evaluates a quoted substitution"))
     special = _SPECIAL.get(name)
     if special is not None:
@@ -305,7 +391,9 @@ def _variables(command: Command) -> list[Text | Wrapped | Unread]:
     found: list[Text | Wrapped | Unread] = []
     for assignment in command.assignments:
         name = assignment.name
-        if re.fullmatch(LOADING_VARIABLES, name) and not (name == "IFS" or assignment.value is None):
+        if re.fullmatch(LOADING_VARIABLES, name) and not (
+            name == "IFS" or assignment.value is None
+        ):
             found.append(_unread(command, f"{name} changes what later programs run"))
         if name in COMMAND_VARIABLES and assignment.value is not None:
             word = assignment.value
@@ -320,11 +408,17 @@ def _wrapped(
     command: Command, wrapper: Wrapper, words: list[Word]
 ) -> list[Text | Wrapped | Unread]:
     name = command.program or ""
-    scanned = scan(words, wrapper.valued, wrapper.attached, frozenset(wrapper.long_valued.split()), leading=True)
+    scanned = scan(
+        words,
+        wrapper.valued,
+        wrapper.attached,
+        frozenset(wrapper.long_valued.split()),
+        leading=True,
+    )
     if wrapper.lookup and scanned.has(*wrapper.lookup.split()):
         return []
     found: list[Text | Wrapped | Unread] = []
-    if wrapper.shell:
+    if wrapper.script:
         found += _shell_option(command, words, wrapper)
         if found:
             return found
@@ -348,9 +442,7 @@ def _wrapped(
     return [Wrapped(operands, assignments, appended=wrapper.appended)]
 
 
-def _variables_of(
-    command: Command, assignments: list[Assignment]
-) -> list[Text | Wrapped | Unread]:
+def _variables_of(command: Command, assignments: list[Assignment]) -> list[Text | Wrapped | Unread]:
     probe = Command([], command.start, command.end, command.source, dialect=command.dialect)
     probe.assignments = assignments
     return _variables(probe)
@@ -362,7 +454,9 @@ def _joined(command: Command, words: list[Word], name: str) -> Text | Unread:
     if None in values:
         return _unread(command, f"the text given to {name} is known only at run time")
     text = " ".join(value for value in values if value is not None)
-    return Text(text, name, (words[0].start, words[-1].end), command.dialect if name == "eval" else "posix")
+    return Text(
+        text, name, (words[0].start, words[-1].end), command.dialect if name == "eval" else "posix"
+    )
 
 
 def _shell_option(
@@ -372,7 +466,7 @@ def _shell_option(
     name = command.program or ""
     scanned = scan(words, wrapper.valued, wrapper.attached, frozenset(wrapper.long_valued.split()))
     for given, value in scanned.options:
-        if given in wrapper.shell.split():
+        if given in wrapper.script.split():
             if value is None:
                 return [_unread(command, f"the text given to {name} is known only at run time")]
             return [Text(value, name, (command.start, command.end), "posix")]
@@ -397,13 +491,26 @@ def _shell(command: Command) -> list[Text | Wrapped | Unread]:
     operands = scanned.operands
     if scanned.has("-c"):
         if not operands:
-            return []
+            return (
+                [_unread(command, f"what {name} runs comes at run time")]
+                if command.appended
+                else []
+            )
         text = operands[0]
         if text.value is None:
             return [
-                Unread(f"the text given to {name} -c is known only at run time", text.start, text.end, text.source)
+                Unread(
+                    f"the text given to {name} -c is known only at run time",
+                    text.start,
+                    text.end,
+                    text.source,
+                )
             ]
-        return [Text(text.value, f"{name} -c", (text.start, text.end), dialect, appended=command.appended)]
+        return [
+            Text(
+                text.value, f"{name} -c", (text.start, text.end), dialect, appended=command.appended
+            )
+        ]
     if operands and operands[0].value == "-":
         operands = operands[1:]
     if operands and not scanned.has("-s"):
@@ -413,20 +520,23 @@ def _shell(command: Command) -> list[Text | Wrapped | Unread]:
     return _from_input(command, name, dialect)
 
 
-def _script(
-    command: Command, word: Word, name: str, dialect: str
-) -> list[Text | Wrapped | Unread]:
+def _script(command: Command, word: Word, name: str, dialect: str) -> list[Text | Wrapped | Unread]:
     """A script named by a word: a file of the user's own is as good as running it."""
     if word.value is None:
-        return [Unread(f"the script that {name} runs is known only at run time", word.start, word.end, word.source)]
+        return [
+            Unread(
+                f"the script that {name} runs is known only at run time",
+                word.start,
+                word.end,
+                word.source,
+            )
+        ]
     if re.fullmatch(r"/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+", word.value):
         return _from_input(command, name, dialect)
     return []
 
 
-def _from_input(
-    command: Command, name: str, dialect: str | None
-) -> list[Text | Wrapped | Unread]:
+def _from_input(command: Command, name: str, dialect: str | None) -> list[Text | Wrapped | Unread]:
     """The text a shell reads from standard input."""
     span = (command.start, command.end)
     redirect = command.input
@@ -509,7 +619,10 @@ def _source(command: Command) -> list[Text | Wrapped | Unread]:
     if not words:
         return []
     name = command.program or "source"
-    return _script(command, words[0], name, command.dialect)
+    found = _script(command, words[0], name, command.dialect)
+    if not found and (words[0].value or "").startswith(("/dev/", "/proc/")):
+        return [_unread(command, f"what {name} reads is known only at run time")]
+    return found
 
 
 def _alias(command: Command) -> list[Text | Wrapped | Unread]:
@@ -521,7 +634,9 @@ def _alias(command: Command) -> list[Text | Wrapped | Unread]:
         if word.value is None:
             found.append(_unread(command, "an alias whose text is known only at run time"))
         else:
-            found.append(Text(value, "alias", (word.start, word.end), command.dialect, appended=True))
+            found.append(
+                Text(value, "alias", (word.start, word.end), command.dialect, appended=True)
+            )
     return found
 
 
@@ -536,6 +651,14 @@ def _enable(command: Command) -> list[Text | Wrapped | Unread]:
     if scan(command.words[1:], "f").has("-f"):
         return [_unread(command, "enable -f loads code into the shell")]
     return []
+
+
+def _complete(command: Command) -> list[Text | Wrapped | Unread]:
+    return _bind(command) if scan(command.words[1:], "oAGWFCXPS").has("-C", "-F") else []
+
+
+def _mapfile(command: Command) -> list[Text | Wrapped | Unread]:
+    return _bind(command) if scan(command.words[1:], "dnOsuCc").has("-C") else []
 
 
 def _bind(command: Command) -> list[Text | Wrapped | Unread]:
@@ -558,7 +681,12 @@ def _env(command: Command) -> list[Text | Wrapped | Unread]:
     from .words import QUOTED, Part
 
     split = [
-        Word([Part(QUOTED, piece.replace("'", "").replace('"', ""))], command.start, command.end, piece)
+        Word(
+            [Part(QUOTED, piece.replace("'", "").replace('"', ""))],
+            command.start,
+            command.end,
+            piece,
+        )
         for piece in re.findall(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""", text)
     ]
     line = Command(
@@ -574,7 +702,7 @@ def _find(command: Command) -> list[Text | Wrapped | Unread]:
     position = 0
     while position < len(words):
         if words[position].value in ("-exec", "-execdir", "-ok", "-okdir"):
-            inner = []
+            inner: list[Word] = []
             position += 1
             while position < len(words):
                 value = words[position].value
@@ -638,9 +766,8 @@ def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
         return [], True
     names = [f"-{letter}" for letter in code] + list(CODE_LONG.get(kind, ()))
     texts = [value for given, value in scanned.options if given in names]
-    if kind == "node" and scanned.has("-p") and None in texts:
-        texts = [text for text in texts if text is not None] or None  # type: ignore[assignment]
-    if texts is None:
+    if kind in ("node", "bun") and texts == [None] and not scanned.has("-e", "--eval"):
+        # `node -p` without a text
         return [], False
     if texts:
         return [text for text in texts if text is not None], None not in texts
@@ -683,7 +810,10 @@ def _ssh(command: Command) -> list[Text | Wrapped | Unread]:
     scanned = scan(command.words[1:], "BbcDEeFIiJLlmOopQRSWw", leading=True)
     if scanned.has("-V", "-Q", "-G"):
         return []
-    if any(re.match(r"(?i)(proxycommand|localcommand|permitlocalcommand|knownhostscommand)", value) for value in scanned.values("-o")):
+    if any(
+        re.match(r"(?i)(proxycommand|localcommand|permitlocalcommand|knownhostscommand)", value)
+        for value in scanned.values("-o")
+    ):
         return [_unread(command, "an option of ssh runs a command")]
     return [_unread(command, "it runs on another machine")]
 
@@ -693,7 +823,13 @@ def _remote(command: Command) -> list[Text | Wrapped | Unread]:
 
 
 def _awk(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "Fvfiel", "", frozenset({"file", "assign", "source", "field-separator", "include"}), leading=True)
+    scanned = scan(
+        command.words[1:],
+        "Fvfiel",
+        "",
+        frozenset({"file", "assign", "source", "field-separator", "include"}),
+        leading=True,
+    )
     texts = scanned.values("-e", "--source")
     if not scanned.has("-f", "--file") and not texts and scanned.operands:
         program = scanned.operands[0]
@@ -701,12 +837,16 @@ def _awk(command: Command) -> list[Text | Wrapped | Unread]:
             texts = [program.prefix] if not program.may_split else []
             if program.may_split:
                 return [_unread(command, "the program given to awk is known only at run time")]
-            texts = ["".join(part.text for part in program.parts if part.kind in ("text", "quoted"))]
+            texts = [
+                "".join(part.text for part in program.parts if part.kind in ("text", "quoted"))
+            ]
         else:
             texts = [program.value]
     for text in texts:
         code = re.sub(r'"(?:[^"\\]|\\.)*"|/(?:[^/\\\n]|\\.)+/', '""', text)
-        if re.search(r"\bsystem\b|@load|\|&", code) or re.search(r'\|\s*(?:getline|"")|""\s*\|', code):
+        if re.search(r"\bsystem\b|@load|\|&", code) or re.search(
+            r'\|\s*(?:getline|"")|""\s*\|', code
+        ):
             return [_unread(command, "the awk program starts other programs")]
     return []
 
@@ -725,7 +865,13 @@ def _sed(command: Command) -> list[Text | Wrapped | Unread]:
 
 
 def _docker(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "cHl", "", frozenset({"config", "context", "host", "log-level"}), leading=True)
+    scanned = scan(
+        command.words[1:],
+        "cHl",
+        "",
+        frozenset({"config", "context", "host", "log-level"}),
+        leading=True,
+    )
     values = [word.value for word in scanned.operands[:2]]
     if values[:1] in (["run"], ["exec"]) or values in (
         ["container", "run"], ["container", "exec"], ["compose", "run"], ["compose", "exec"],
@@ -746,7 +892,9 @@ _SPECIAL: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
     "alias": _alias,
     "hash": _hash,
     "enable": _enable,
-    "complete": _bind,
+    "complete": _complete,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
     "bind": _bind,
     "env": _env,
     "genv": _env,
