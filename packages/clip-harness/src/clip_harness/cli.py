@@ -367,7 +367,7 @@ def _copy_block(call: Call, run_id: str | None) -> int:
     if run_id is None or block is None:
         what = "there is no run yet" if run_id is None else f"no result block is kept for {run_id}"
         raise Problem("refused", what, "list the last runs with: clip-harness receipt")
-    copy(_clipboard(), state, block)
+    copy(_clipboard(), state, run_id, block)
     call.streams.out(f"the result block of {run_id} is on the clipboard\n")
     return problems.OK
 

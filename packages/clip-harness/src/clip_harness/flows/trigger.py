@@ -198,7 +198,7 @@ class Flow:
         self._streams.stdout.write(done.output)
         self._streams.stdout.flush()
         if self._clipboard is not None and not own:
-            copy(self._clipboard, self._state, done.output)
+            copy(self._clipboard, self._state, document["run_id"], done.output)
         # the receipt that could not be written outweighs whatever it would have said
         lost = done.code in (problems.SYSTEM, problems.BUSY)
         return done.code if lost else exit_code(document)
@@ -307,9 +307,12 @@ def is_own(state: str, raw: bytes) -> bool:
     return isinstance(record, dict) and record.get("sha256") == hexdigest(raw)
 
 
-def copy(clipboard: Clipboard, state: str, block: bytes) -> None:
-    """Put `block` on the clipboard; its hash is remembered first, so that it is never run."""
+def copy(clipboard: Clipboard, state: str, run_id: str, block: bytes) -> None:
+    """Put the block of a run on the clipboard; its hash is remembered first: it is never run.
+
+    Raises Problem("system") that names the file with the same text when it cannot be written.
+    """
     files.private_folder(state)
     record = {"sha256": hexdigest(block), "at": clock.now()}
     files.write_atomic(os.path.join(state, "clipboard.json"), documents.encode(record))
-    clipboard.write(block)
+    clipboard.write(block, os.path.join(places.run_dir(state, run_id), "result.txt"))
