@@ -86,7 +86,7 @@ def test_a_gate_call_loads_nothing_heavy(loaded, command):
     assert heavy(modules) == []
 
 
-@pytest.mark.parametrize("text", ["true", "```sh\necho hello\n```\n", "echo $((1 + 2)); ls"])
+@pytest.mark.parametrize("text", ["true", "```shell\necho hello\n```\n", "echo $((1 + 2)); ls"])
 def test_a_run_loads_nothing_heavy(loaded, tmp_path, text):
     """From a file as clipboard, all tools in one process."""
     clipboard = tmp_path / "clipboard.txt"

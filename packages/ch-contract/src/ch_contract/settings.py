@@ -84,7 +84,9 @@ def read_values(path: str) -> dict[str, Any] | None:
     except Problem as problem:
         raise Problem("settings", problem.message, HINT) from None
     if not isinstance(values, dict):
-        raise Problem("settings", f"{path}: the document: {values!r:.80} is not of type 'object'", HINT)
+        raise Problem(
+            "settings", f"{path}: the document: {values!r:.80} is not of type 'object'", HINT
+        )
     return values
 
 
