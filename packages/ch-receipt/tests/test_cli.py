@@ -9,7 +9,6 @@ import re
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -216,7 +215,6 @@ def test_a_file_size_limit_leaves_nothing_half_written(state, spawn, executed):
     """The same by the kernel's own refusal, in a real process."""
     spawn("ch-receipt", stdin=executed())
     before = tree(state)
-    script = Path(sys.executable).with_name("ch-receipt")
     limit = len(before["ledger.jsonl"]) + 100
 
     def limited():
@@ -224,7 +222,6 @@ def test_a_file_size_limit_leaves_nothing_half_written(state, spawn, executed):
 
     code = "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     code += "from ch_receipt.cli import main_process; main_process()"
-    assert script
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=json.dumps(executed()).encode(),
