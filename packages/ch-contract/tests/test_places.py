@@ -102,11 +102,6 @@ def test_a_broken_settings_file_does_not_send_state_elsewhere(user_settings):
     assert caught.value.kind == "settings"
 
 
-def test_a_fault_in_another_key_does_not_hide_the_state_folder(user_settings):
-    user_settings({"timeout": "soon", "state_dir": "/var/state"})
-    assert places.state_dir() == "/var/state"
-
-
 def test_a_project_has_no_say_in_the_state_folder(home, project):
     folder = project / ".clip-harness"
     folder.mkdir()
