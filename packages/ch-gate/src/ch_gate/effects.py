@@ -15,6 +15,7 @@ DELETE = "Delete"
 # Which operands are changed.
 ALL = "all"
 LAST = "last"  # the destination; `-t DIR` names it too
+MOVE = "move"  # the destination is written, everything before it is gone
 REST = "rest"  # all but the first
 FIRST = "first"
 NONE = "none"  # it changes something that is no path, or a path nobody can tell
@@ -72,7 +73,7 @@ PROGRAMS: dict[str, Rule] = {
     "truncate": Rule(EDIT, ALL, unless=_HELP, valued="sr", long="size reference"),
     "mv": Rule(
         DELETE,
-        ALL,
+        MOVE,
         unless=_HELP,
         valued="tS",
         values="-t --target-directory",
@@ -1049,8 +1050,10 @@ HARD_BLOCKS = {
     "rm": (
         r"rm (?:\S+ )*?(?:-\w*[rR]\w*|--recursive) (?:\S+ )*?"
         r"(?:/|//|/\*|/\.|/" + _FOLDERS + r"/?\*?)(?: .*)?",
-        r"rm (?:\S+ )*?(?:-\w*[rR]\w*|--recursive) (?:\S+ )*?"
-        r"\"?(?:~|\$HOME|\$\{HOME\})\"?/?\*?(?: .*)?",
+        (
+            r"rm (?:\S+ )*?(?:-\w*[rR]\w*|--recursive) (?:\S+ )*?"
+            r"\"?(?:~|\$HOME|\$\{HOME\})\"?/?\*?(?: .*)?"
+        ),
         r"rm (?:\S+ )*?--no-preserve-root(?: .*)?",
     ),
     "chmod": (r"chmod (?:\S+ )*?(?:-\w*R\w*|--recursive) (?:\S+ )*?/(?: .*)?",),

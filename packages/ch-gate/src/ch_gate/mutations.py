@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 
 from . import effects, git
-from .effects import ALL, DELETE, EDIT, FIRST, LAST, REST, WRITE
+from .effects import ALL, DELETE, EDIT, FIRST, LAST, MOVE, REST, WRITE
 from .options import Scanned, scan
+from .words import QUOTED, Part, Word, made
 from .wrappers import interpreter, program_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .commands import Command, Reading
-    from .words import Word
 
 CHANGES = "changes"
 UNREAD = "unread"
@@ -142,14 +142,52 @@ def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effe
         return []
     if rule.when and not scanned.has(*rule.when.split()):
         return _splits(command, flags)
+    if rule.targets == MOVE:
+        placed = _placed(command, scanned, rule)
+        gone = (
+            scanned.operands if scanned.has("-t", "--target-directory") else scanned.operands[:-1]
+        )
+        return [
+            Effect(CHANGES, command, DELETE, [(word, "") for word in gone] or None),
+            Effect(CHANGES, command, WRITE, placed),
+        ]
     return [Effect(CHANGES, command, rule.kind, _targets(command, scanned, rule))]
+
+
+def _placed(
+    command: Command, scanned: Scanned, rule: effects.Rule
+) -> list[tuple[Word, str]] | None:
+    """Where copies end up: the destination, and each source's name in it."""
+    named = [
+        made(value, command.words[0])
+        for option in rule.values.split()
+        for value in scanned.values(option)
+    ]
+    operands = scanned.operands
+    if command.appended or not (named or len(operands) > 1):
+        return None
+    sources = operands if named else operands[:-1]
+    found = []
+    for place in named or operands[-1:]:
+        found.append((place, ""))
+        found += [
+            (joined, "") for source in sources if (joined := _within(place, source)) is not None
+        ]
+    return found
+
+
+def _within(folder: Word, source: Word) -> Word | None:
+    """The word for `source`'s name in `folder`; None where the texts don't tell."""
+    name = (source.value or "").rstrip("/").rpartition("/")[2]
+    if not name or name in (".", "..") or folder.pattern is None:
+        return None
+    parts = [*folder.parts, Part(QUOTED, f"/{name}")]
+    return Word(parts, folder.start, folder.end, folder.source)
 
 
 def _targets(
     command: Command, scanned: Scanned, rule: effects.Rule
 ) -> list[tuple[Word, str]] | None:
-    from .words import made
-
     operands = scanned.operands
     if command.program == "dd":
         found = [(word, "of=") for word in operands if word.prefix.startswith("of=")]
@@ -162,11 +200,7 @@ def _targets(
     if rule.targets == ALL:
         found = [(word, "") for word in operands]
     elif rule.targets == LAST:
-        found = (
-            []
-            if named and rule.values.startswith("-t ")
-            else [(word, "") for word in operands[-1:]]
-        )
+        return _placed(command, scanned, rule)
     elif rule.targets == REST:
         scripted = scanned.has("-e", "-f", "--expression", "--file", "--reference")
         found = [(word, "") for word in (operands if scripted else operands[1:])]

@@ -152,33 +152,58 @@ class Protected:
         self.anywhere = folded(text) if "/" not in text and not text.startswith("~") else None
         self.places = [folded(path) for path in absolute(place, roots)]
 
-    def meets(self, found: Target) -> bool:
-        """Whether changing `found` may change this, something in it, or the folder around it."""
+    def meets(self, found: Target, *, parents: bool) -> str:
+        """Whether changing `found` changes this or something in it: YES, MAYBE or NO.
+
+        With `parents`, changing a folder around it counts too. It is MAYBE where a glob of the
+        entry meets a glob of the command, since neither names a file.
+        """
+        answer = NO
         for path in found.paths:
             own = folded(path)
-            if any(overlap(place, own) for place in self.places):
-                return True
-            if self.anywhere is not None and any(
-                may_match(self.anywhere, step) for step in own.split("/") if step
-            ):
-                return True
+            for place in self.places:
+                answer = max(answer, _overlap(place, own, parents=parents))
+            if self.anywhere is not None:
+                for step in own.split("/"):
+                    if step and _same(self.anywhere, step):
+                        answer = max(answer, _certainty(self.anywhere, step))
+        return answer
+
+
+# In rising order, as texts too.
+NO, MAYBE, YES = "0 no", "1 maybe", "2 yes"
+
+
+def _certainty(entry: str, step: str) -> str:
+    return MAYBE if _is_glob(entry) and _is_glob(step) else YES
+
+
+def _is_glob(text: str) -> bool:
+    return "*" in text or "?" in text or "[" in text
+
+
+def _same(entry: str, step: str) -> bool:
+    """Whether a step of an entry and a step of the command's path can be one name."""
+    if entry.startswith(".") and step[:1] in ("*", "?", "["):
+        # a shell's glob leaves names with a leading dot alone
         return False
+    return may_match(entry, step)
 
 
-def overlap(pattern: str, path: str) -> bool:
-    """Whether one of two absolute globs may lie in, or be, what the other names."""
-    left, right = pattern.strip("/").split("/"), path.strip("/").split("/")
-    return _steps(left, right)
-
-
-def _steps(left: list[str], right: list[str]) -> bool:
-    """Whether two rows of path steps agree as far as the shorter one goes."""
+def _overlap(entry: str, path: str, *, parents: bool) -> str:
+    """Whether the absolute glob `path` is what `entry` names, lies in it, or is around it."""
+    left = [step for step in entry.split("/") if step]
+    right = [step for step in path.split("/") if step]
+    if len(right) < len(left) and not parents and "**" not in left:
+        return NO
+    answer = YES
     for one, other in zip(left, right, strict=False):
         if one == "**":
-            return True
-        if not may_match(one, other):
-            return False
-    return True
+            return answer
+        if not _same(one, other):
+            return NO
+        answer = min(answer, _certainty(one, other))
+    return answer
 
 
 def may_match(left: str, right: str) -> bool:

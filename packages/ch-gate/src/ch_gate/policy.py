@@ -12,7 +12,7 @@ import re
 
 from . import characters, effects, rules
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
-from .paths import Protected, Surroundings, Target, is_temporary, target
+from .paths import MAYBE, NO, YES, Protected, Surroundings, Target, is_temporary, target
 from .patterns import Pattern, Texts
 from .wrappers import WRAPPERS
 
@@ -260,24 +260,34 @@ def protected(
         if effect.what == SECRET:
             continue
         targets = _resolved(effect, where, folders)
-        hit = next(
-            (entry.entry for entry in entries for item in targets if entry.meets(item)), None
-        )
-        if hit is not None:
+        answer, hit = _met(effect, entries, targets)
+        if answer == YES:
             found.append(
                 _finding(
                     rules.PROTECTED_PATH, "deny", effect.command,
                     detail=f"the protected path {hit}", source="settings",
                 )
             )  # fmt: skip
-        elif effect.targets is not None and not all(item.known for item in targets):
+        elif answer == MAYBE or not all(item.known for item in targets):
             found.append(
                 _finding(
                     rules.PROTECTED_PATH, "ask", effect.command,
-                    detail="what it changes is known only at run time", source="settings",
+                    detail="nobody can tell which files before it runs", source="settings",
                 )
             )  # fmt: skip
     return found
+
+
+def _met(effect: Effect, entries: list[Protected], targets: list[Target]) -> tuple[str, str]:
+    """The surest answer of all entries, and the entry that gives it."""
+    parents = effect.kind == effects.DELETE or any(
+        word.value in ("-R", "-r", "--recursive", "--delete") for word in effect.command.words
+    )
+    best = (NO, "")
+    for entry in entries:
+        for item in targets:
+            best = max(best, (entry.meets(item, parents=parents), entry.entry))
+    return best
 
 
 def _resolved(effect: Effect, where: Surroundings, folders: tuple[str, ...]) -> list[Target]:
@@ -481,7 +491,7 @@ def reason(best: Finding) -> str:
         return f"Denied: {what} would change {detail}, which no payload may change. Leave it alone."
     if rule == rules.PROTECTED_PATH:
         return (
-            f"Held: {what} changes something, and {detail}; some paths are protected here. "
+            f"Held: {what} changes files, and {detail}; some paths are protected here. "
             "Name the files literally."
         )
     if rule == rules.SUSPICIOUS_CHARACTERS and best.decision == "deny":
@@ -525,7 +535,14 @@ def judge_change(path: str, where: Surroundings, policy: Policy) -> VerdictPart:
     word.tilde = path.startswith("~")
     place = target(word, where, (where.cwd,))
     odd = [oddity for oddity in characters.oddities(path, [(0, len(path))]) if oddity.hides]
-    hit = next((entry for entry in policy.protected if Protected(entry, where).meets(place)), None)
+    hit = next(
+        (
+            entry
+            for entry in policy.protected
+            if Protected(entry, where).meets(place, parents=False) == YES
+        ),
+        None,
+    )
     rule, decision, source = rules.FILE_REVIEW, "ask", "policy"
     why = "Held: a file change is always reviewed before it is written."
     if odd:
