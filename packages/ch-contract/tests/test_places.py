@@ -109,18 +109,19 @@ def test_a_project_has_no_say_in_the_state_folder(home, project):
     assert places.state_dir() == f"{home}/.local/state/clip-harness"
 
 
-def test_the_project_settings_are_those_of_the_folder_then_of_the_root(project):
+def test_the_project_settings_are_those_of_the_root_and_of_the_folder(project):
     below = project / "a"
     for folder in (project, below):
         (folder / ".clip-harness").mkdir(parents=True)
-    assert places.project_settings(str(below), str(project)) is None
+    assert places.project_settings(str(below), str(project)) == []
     root = project / ".clip-harness" / "settings.json"
     root.write_text("{}")
-    assert places.project_settings(str(below), str(project)) == str(root)
+    assert places.project_settings(str(below), str(project)) == [str(root)]
     own = below / ".clip-harness" / "settings.json"
     own.write_text("{}")
-    assert places.project_settings(str(below), str(project)) == str(own)
-    assert places.project_settings("/", None) is None
+    assert places.project_settings(str(below), str(project)) == [str(root), str(own)]
+    assert places.project_settings(str(project), str(project)) == [str(root)]
+    assert places.project_settings("/", None) == []
 
 
 # ---- the project

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ch_contract import settings
 from ch_contract.problems import Problem
 
-merge = settings.merge
+merge, of_user = settings.merge, settings.of_user
 HOOK = {"command": "/bin/true"}
 OTHER_HOOK = {"command": "/bin/false"}
 
@@ -70,7 +70,7 @@ def test_the_table_names_every_key():
 def test_merge(row, trusted):
     key, users, projects, if_trusted, if_not = row
     expected = if_trusted if trusted else if_not
-    values, ignored = merge({key: users}, {key: projects}, trusted=trusted)
+    values, ignored = merge(of_user({key: users}), {key: projects}, trusted=trusted)
     wanted = users if expected is DROPPED else expected
     assert (values, ignored) == (
         {**settings.DEFAULTS, key: wanted},
@@ -82,7 +82,7 @@ def test_merge(row, trusted):
 def test_the_project_alone(row):
     """What an untrusted project could loosen is left out against the defaults too."""
     key, _users, projects, _trusted, if_not = row
-    values, ignored = merge({}, {key: projects}, trusted=False)
+    values, ignored = merge(of_user({}), {key: projects}, trusted=False)
     standing = settings.DEFAULTS.get(key)
     if if_not is DROPPED and values.get(key) != projects:
         assert values.get(key) == standing
@@ -92,15 +92,15 @@ def test_the_project_alone(row):
 
 def test_nothing_is_shared_with_the_defaults():
     before = json.dumps(settings.DEFAULTS)
-    values, _ = merge({}, {"denylist": ["x"]}, trusted=True)
+    values, _ = merge(of_user({}), {"denylist": ["x"]}, trusted=True)
     values["denylist"].append("y")
-    values, _ = merge({}, {"hooks": {"PreRun": [HOOK]}}, trusted=True)
+    values, _ = merge(of_user({}), {"hooks": {"PreRun": [HOOK]}}, trusted=True)
     values["hooks"]["PreRun"].append(HOOK)
     assert json.dumps(settings.DEFAULTS) == before
 
 
 def test_unknown_keys_are_left_out_and_can_be_named():
-    assert merge({"theme": 1}, {"$schema": "x", "dark": 2}, trusted=False) == (
+    assert merge(of_user({"theme": 1}), {"$schema": "x", "dark": 2}, trusted=False) == (
         settings.DEFAULTS,
         [],
     )
@@ -134,8 +134,8 @@ RANDOM = st.fixed_dictionaries(
 @budget(deadline=None, max_examples=300)
 @given(RANDOM, RANDOM)
 def test_an_untrusted_project_only_tightens(user, project):
-    alone, _ = merge(user, {}, trusted=False)
-    values, ignored = merge(user, project, trusted=False)
+    alone, _ = merge(of_user(user), {}, trusted=False)
+    values, ignored = merge(of_user(user), project, trusted=False)
     for key in settings.TIGHTENING_LISTS:
         assert values[key] == [*alone[key], *project.get(key, [])]
     for key, order in settings.STRICTER.items():
@@ -150,8 +150,8 @@ def test_an_untrusted_project_only_tightens(user, project):
 @budget(deadline=None, max_examples=200)
 @given(RANDOM, RANDOM)
 def test_a_trusted_project_loosens_neither_gate_nor_sandbox_nor_what_is_the_users(user, project):
-    alone, _ = merge(user, {}, trusted=True)
-    values, _ = merge(user, project, trusted=True)
+    alone, _ = merge(of_user(user), {}, trusted=True)
+    values, _ = merge(of_user(user), project, trusted=True)
     for key, order in settings.STRICTER.items():
         assert order.index(values[key]) >= order.index(alone[key])
     for key in settings.USER_ONLY:
@@ -255,3 +255,15 @@ def test_a_link_to_something_endless_does_not_hang(project, target):
     with pytest.raises(Problem) as caught:
         settings.load(str(project), str(project))
     assert caught.value.kind == "system"
+
+
+def test_a_folder_below_cannot_drop_what_the_root_forbids(project):
+    below = project / "a"
+    for folder, name in ((project, "root *"), (below, "below *")):
+        (folder / ".clip-harness").mkdir(parents=True)
+        text = json.dumps({"denylist": [name], "allowlist": [name]})
+        (folder / ".clip-harness" / "settings.json").write_text(text)
+    found = settings.load(str(below), str(project))
+    assert found["denylist"] == ["root *", "below *"]
+    assert found["allowlist"] == []
+    assert [keys for _, keys in found.untrusted] == [["allowlist"], ["allowlist"]]

@@ -41,14 +41,18 @@ def user_settings() -> str:
     return os.path.join(config_dir(), "settings.json")
 
 
-def project_settings(cwd: str, project: str | None) -> str | None:
-    """The project's settings file: that of `cwd` if there is one, else that of the project."""
-    for folder in (cwd, project):
+def project_settings(cwd: str, project: str | None) -> list[str]:
+    """The project's settings files that count in `cwd`: the project root's, then that of `cwd`.
+
+    Both, so that a payload that picks its working folder does not pick a way around the root's.
+    """
+    found: list[str] = []
+    for folder in (project, cwd):
         if folder is not None:
             path = os.path.join(folder, ".clip-harness", "settings.json")
-            if os.path.lexists(path) and path != user_settings():
-                return path
-    return None
+            if path not in (*found, user_settings()) and os.path.lexists(path):
+                found.append(path)
+    return found
 
 
 def default_state_dir() -> str:

@@ -110,14 +110,19 @@ def unknown_keys(values: dict[str, Any]) -> list[str]:
     return sorted(key for key in values if key not in KEYS and not key.startswith("$"))
 
 
-def merge(
-    user: dict[str, Any], project: dict[str, Any], *, trusted: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """Effective values, and the project's keys that were left out.
+def of_user(user: dict[str, Any]) -> dict[str, Any]:
+    """Effective values when only the user's file counts. Pure; `user` is {} without one."""
+    return DEFAULTS | {key: value for key, value in user.items() if key in KEYS}
 
-    Pure. `project` is {} when there is no project file.
+
+def merge(
+    outer: dict[str, Any], project: dict[str, Any], *, trusted: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Effective values with one project file laid over `outer`, and its keys that were left out.
+
+    Pure.
     """
-    values = DEFAULTS | {key: value for key, value in user.items() if key in KEYS}
+    values = dict(outer)
     ignored = []
     for key, value in project.items():
         if key not in KEYS:
@@ -155,9 +160,11 @@ def load(cwd: str, project: str | None) -> Settings:
 
     Raises Problem("settings") when a file cannot be understood.
     """
-    user = read_file(places.user_settings()) or {}
-    path = places.project_settings(cwd, project)
-    own = (read_file(path) or {}) if path is not None else {}
-    # No project file is trusted in this version.
-    values, ignored = merge(user, own, trusted=False)
-    return Settings(values, [(path, ignored)] if path is not None and ignored else [])
+    values = of_user(read_file(places.user_settings()) or {})
+    untrusted = []
+    for path in places.project_settings(cwd, project):
+        # No project file is trusted in this version.
+        values, ignored = merge(values, read_file(path) or {}, trusted=False)
+        if ignored:
+            untrusted.append((path, ignored))
+    return Settings(values, untrusted)
