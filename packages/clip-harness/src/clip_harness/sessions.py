@@ -67,6 +67,14 @@ def names(state: str) -> list[str]:
     return sorted(name.removesuffix(".json") for name in entries if name.endswith(".json"))
 
 
+def has_open_runs(state: str) -> bool:
+    """Whether any run has no end yet; cheap enough for the start of every run."""
+    try:
+        return bool(os.listdir(os.path.join(state, "open")))
+    except FileNotFoundError:
+        return False
+
+
 def open_runs(state: str) -> list[OpenRun]:
     """The runs without an end yet, oldest first."""
     folder = os.path.join(state, "open")

@@ -66,7 +66,7 @@ class Flow:
 
     def run(self, captured: Captured) -> int:
         """Take `captured` through the tools; gives the exit code of the meta command."""
-        if os.path.isdir(os.path.join(self._state, "open")):
+        if sessions.has_open_runs(self._state):
             self._settle()
         run_id = clock.run_id()
         try:
