@@ -59,6 +59,12 @@ if TYPE_CHECKING:
 PROGRAMS_LIMIT = 24
 COMMANDS_LIMIT = 20_000
 
+# What may be the body of a function; zsh alone takes any command.
+_BODIES = frozenset(
+    {"Block", "Subshell", "IfClause", "WhileClause", "ForClause", "CaseClause", "ArithmCmd",
+     "TestClause"}
+)  # fmt: skip
+
 # Words that make zsh read what follows by other rules (R131).
 ZSH_PRECOMMANDS = frozenset({"noglob", "nocorrect", "-", "repeat"})
 
@@ -179,26 +185,31 @@ class _Lowering:
     def statement(self, node: Node, place: _Place) -> None:
         if node.get("Background") or node.get("Coprocess") or node.get("Disown"):
             place = self.fresh(place, BACKGROUND)
-        redirects = [
-            redirect for item in node.get("Redirs", ()) for redirect in self.redirect(item, place)
-        ]
         command = node.get("Cmd")
-        if command is None or command["Type"] not in ("CallExpr", "DeclClause"):
-            if redirects:
-                compound = Command([], *self.here.words(_hull(node)), dialect=self.here.dialect)
-                self.add(compound, place).redirects = redirects
-                place = _Place(
-                    place.contexts, place.scope, place.fed_by, (*place.around, *redirects)
-                )
-            if command is not None:
-                self.command(command, place)
+        if command is not None and command["Type"] in ("CallExpr", "DeclClause"):
+            self.simple(node, command, place)
             return
+        redirects = self.redirects(node, place)
+        if redirects:
+            compound = Command([], *self.here.words(_hull(node)), dialect=self.here.dialect)
+            self.add(compound, place).redirects = redirects
+            around = (*place.around, *redirects)
+            place = _Place(place.contexts, place.scope, place.fed_by, around)
+        if command is not None:
+            self.command(command, place)
+
+    def redirects(self, node: Node, place: _Place) -> list[Redirect]:
+        return [found for item in node.get("Redirs", ()) for found in self.redirect(item, place)]
+
+    def simple(self, node: Node, command: Node, place: _Place) -> None:
+        """A simple command, its redirects, and what it starts."""
         simple = Command([], *self.here.words(_hull(node)), dialect=self.here.dialect)
-        self.add(simple, place).redirects = redirects
+        self.add(simple, place)
         if command["Type"] == "CallExpr":
             self.call(command, simple, place)
         else:
             self.declaration(command, simple, place)
+        simple.redirects = self.redirects(node, place)
         if simple.words and simple.words[0].start < simple.start:
             # the parser puts the start of `coproc CMD` behind its first word
             simple.start = simple.words[0].start
@@ -357,6 +368,9 @@ class _Lowering:
         names = [node["Name"]] if "Name" in node else node.get("Names", [])
         for name in names:
             self.reading.functions.add(name["Value"])
+        kind = (node["Body"].get("Cmd") or {}).get("Type")
+        if self.here.dialect != "zsh" and kind not in _BODIES:
+            raise Unreadable("the body of a function is not a compound command")
         # what it reads depends on who calls it
         body = _Place((*place.contexts, FUNCTION), place.scope)
         self.statement(node["Body"], body)
