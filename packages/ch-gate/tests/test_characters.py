@@ -1,9 +1,10 @@
 """Characters that are not what they look like."""
 
 import pytest
-from ch_gate.characters import mended, name_of, oddities
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ch_gate.characters import mended, name_of, oddities
 
 
 @pytest.mark.parametrize(

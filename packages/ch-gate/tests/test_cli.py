@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+
 from ch_gate import main, rules, verdict
 from ch_gate.cli import USAGE
 

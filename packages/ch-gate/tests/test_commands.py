@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from ch_gate import patterns, policy, shfmt, syntax
 from ch_gate.paths import Surroundings
 

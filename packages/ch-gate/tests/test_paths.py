@@ -3,9 +3,10 @@
 import fnmatch
 
 import pytest
-from ch_gate.paths import may_match
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ch_gate.paths import may_match
 
 GLOB = st.text(alphabet="ab*?", max_size=6)
 NAME = st.text(alphabet="ab", max_size=6)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from ch_gate import shfmt, syntax
 
 CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")

@@ -3,10 +3,11 @@
 import subprocess
 
 import pytest
-from ch_gate import shfmt, syntax
-from ch_gate.commands import Reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ch_gate import shfmt, syntax
+from ch_gate.commands import Reading
 
 BASH = "/bin/bash"
 
