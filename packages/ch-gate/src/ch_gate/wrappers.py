@@ -355,6 +355,7 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
             Unread("the program is known only at run time", word.start, word.end, word.source),
         ]
     name = command.program or ""
+    found += _replaced(command)
     if name in EVALUATING and any(
         hides_substitution(word.value or "") for word in command.words[1:]
     ):
@@ -380,6 +381,32 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
                 break
         return found
     return found + _wrapped(command, wrapper, words)
+
+
+def _replaced(command: Command) -> list[Text | Wrapped | Unread]:
+    """A program's name, or a shell's text, into which another program puts what it reads."""
+    if not command.appended:
+        return []
+    sign = "{}"
+    outer = command.outer
+    while outer is not None:
+        if outer.program in ("xargs", "gxargs"):
+            scanned = scan(outer.words[1:], "aEILnPRsSdJ", "eil", leading=True)
+            sign = next(iter(scanned.values("-I", "-J", "-i", "--replace")), "") or "{}"
+            break
+        outer = outer.outer
+    texts = [command.path or ""]
+    if command.program in SHELLS or command.program == "eval":
+        texts += [word.value or "" for word in command.words[1:]]
+    if any(sign in text and not text.startswith(sign + "/") for text in texts[:1]) or any(
+        sign in text and text != sign for text in texts[1:]
+    ):
+        return [_unread(command, f"what takes the place of {sign} becomes part of a program")]
+    if command.program in SHELLS and sign in texts[1:] and "-c" in texts[1:]:
+        after = texts[1:].index("-c") + 2
+        if texts[after : after + 1] == [sign]:
+            return [_unread(command, f"what takes the place of {sign} becomes the program")]
+    return []
 
 
 def _unread(command: Command, why: str) -> Unread:
@@ -730,7 +757,7 @@ def _parallel(command: Command) -> list[Text | Wrapped | Unread]:
         if word.value is not None and word.value.startswith(":::"):
             break
         template.append(word)
-    if not template:
+    if not template or (template[0].value or "").startswith("{"):
         return [_unread(command, "parallel runs the lines it is given as commands")]
     if len(template) == 1:
         # one word is a text for a shell, with what comes at run time put into it
