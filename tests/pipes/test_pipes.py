@@ -31,8 +31,8 @@ def test_a_pipe_prints_a_result_block_and_leaves_a_receipt(project, state):
     done = sh("ch-parse | ch-gate | ch-stage | ch-exec | ch-receipt block", "echo hello")
     block = re.sub(r"\d+\.\d+s", "0.0s", done.stdout.decode())
     assert (block, done.returncode) == ("```result\n$ echo hello\nhello\n[exit 0 · 0.0s]\n```\n", 0)
-    (line,) = (state / "ledger.jsonl").read_text().splitlines()
-    assert json.loads(line)["event"] == "PostRun"
+    lines = (state / "ledger.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["LedgerOpened", "PostRun"]
 
 
 @pytest.mark.parametrize("stage", STAGES)

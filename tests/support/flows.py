@@ -49,7 +49,7 @@ def scrub_text(text: str) -> str:
     """A block without durations, run ids and folders of the test."""
     text = re.sub(r"\d+(\.\d+)? ?(s|ms)\b", "0.0s", text)
     text = re.sub(r"r-[0-9a-f]{8,32}", "r-…", text)
-    return text.replace(str(Path.home()), "~")
+    return text.replace(str(Path.home()), "~").replace(os.getcwd(), "<project>")
 
 
 def documents(trace):

@@ -112,7 +112,7 @@ def _run_command(argv: list[str], streams: tool.Streams) -> int:
         argv,
         {
             "--command": True, "--file": True, "--cwd": True, "--timeout": True, "--live": True,
-            "--json": False, "--exit-code": False, "--help": False,
+            "--json": False, "--exit-code": False, "--help": False, "--version": False,
         },
     )  # fmt: skip
     if tool.information(NAME, flags, streams, USAGE):
@@ -209,7 +209,7 @@ def _own_code(result: Result) -> int:
 
 def _tell_backends(argv: list[str], streams: tool.Streams) -> int:
     """`ch-exec backends`."""
-    flags, words = tool.parse_flags(argv, {"--json": False, "--help": False})
+    flags, words = tool.parse_flags(argv, {"--json": False, "--help": False, "--version": False})
     if tool.information(NAME, flags, streams, USAGE):
         return problems.OK
     if words:
