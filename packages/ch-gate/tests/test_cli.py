@@ -198,8 +198,8 @@ def test_explain(run_tool, project):
         "3. wc -l\n"
         "   no rule objects\n"
         "verdict: ask (mutation)\n"
-        "  Held: rm x looks as if it changes something; a person must accept it. To change a file, "
-        "send a file, patch or edit fence with its path: that is reviewed as a diff.\n"
+        "  Held: rm x looks as if it changes something; a person must accept it. Ask the person to "
+        "run it by hand, or go on without it.\n"
         "to make it pass: accept it in a review, or add an entry for it to allowlist in your "
         "settings\n"
     )

@@ -67,7 +67,7 @@ def test_the_order_of_the_rules(row):
 
 
 def test_a_reason_says_what_to_do_and_where():
-    """The part names the command, the rule, the place, and for a change the fences."""
+    """The part names the command, the rule, the place, and for a change another way."""
     assert judge("ls; rm  -r build >/dev/null") == {
         "kind": "command",
         "subject": "ls; rm  -r build >/dev/null",
@@ -76,8 +76,7 @@ def test_a_reason_says_what_to_do_and_where():
         "rule": "mutation",
         "reason": (
             "Held: rm -r build >/dev/null looks as if it changes something; a person must accept "
-            "it. To change a file, send a file, patch or edit fence with its path: that is "
-            "reviewed as a diff."
+            "it. Ask the person to run it by hand, or go on without it."
         ),
         "note": None,
         "source": "policy",

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 ORDER = ("allow", "ask", "deny")
 FOLDERS_LIMIT = 16
 
-FENCES = (
-    "To change a file, send a file, patch or edit fence with its path: that is reviewed as a diff."
-)
+# Reviewed file changes will be the better way; until ch-stage can stage them, this one works.
+ROUTE = "Ask the person to run it by hand, or go on without it."
 
 
 class Policy:
@@ -513,9 +512,9 @@ def reason(best: Finding) -> str:
     if rule == rules.NOT_ON_ALLOWLIST:
         return f"Held: {what} is not on the allow list. A person must accept it."
     if rule == rules.MUTATION:
-        return f"Held: {what} looks as if it changes something; a person must accept it. {FENCES}"
+        return f"Held: {what} looks as if it changes something; a person must accept it. {ROUTE}"
     if rule == rules.MUTATION_DENIED:
-        return f"Denied: {what} looks as if it changes something, and here no command may. {FENCES}"
+        return f"Denied: {what} looks as if it changes something, and here no command may. {ROUTE}"
     if rule == rules.UNREAD_PROGRAM:
         return (
             f"Held: {what}: {detail}, so nobody can tell what would run. "
