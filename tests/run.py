@@ -45,10 +45,12 @@ def main(argv: list[str]) -> int:
         venv.create(TOOLS, with_pip=True)
     subprocess.run([python, "-m", "pip", "install", "--quiet", "tox>=4.20,<5"], check=True)
     environment = dict(os.environ)
-    # pyenv's shims answer only for the versions that are switched on
-    versions = environment.get("PYENV_VERSION") or pyenv_versions()
-    if versions is not None:
-        environment["PYENV_VERSION"] = versions
+    # pyenv's shims answer only for the versions that are switched on; the shim that started this
+    # script has switched on its own alone
+    if ":" not in environment.get("PYENV_VERSION", ""):
+        versions = pyenv_versions()
+        if versions is not None:
+            environment["PYENV_VERSION"] = versions
     command = [python, "-m", "tox", "run", *(argv or ["--skip-env", "bench"])]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
