@@ -162,12 +162,21 @@ def test_a_rerun_is_judged_again(run_tool, clipboard, project, user_settings):
     assert "[denied · rule=denylist]" in clipboard.read_text()
 
 
+@pytest.mark.parametrize("runner", ["in-process", "spawn"])
 @pytest.mark.parametrize("how", ["the command", "the trigger"])
-def test_cancel_stops_a_running_session(clipboard, project, state, tmp_path, spawn, how):
+def test_cancel_stops_a_running_session(clipboard, project, state, tmp_path, spawn, how, runner):
     payload = tmp_path / "payload.txt"
     payload.write_text("session: demo\necho started; sleep 60; echo never")
     running = subprocess.Popen(
-        [str(SCRIPTS / "clip-harness"), "run", "--file", str(payload), "--no-copy"],
+        [
+            str(SCRIPTS / "clip-harness"),
+            "--runner",
+            runner,
+            "run",
+            "--file",
+            str(payload),
+            "--no-copy",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ},
@@ -191,16 +200,22 @@ def test_cancel_stops_a_running_session(clipboard, project, state, tmp_path, spa
     assert running.returncode == 130
 
 
-def test_ctrl_c_cancels_the_command_and_still_gives_a_block(clipboard, project, state):
+@pytest.mark.parametrize("runner", ["in-process", "spawn"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_cancels_the_command_and_still_gives_a_block(
+    clipboard, project, state, number, runner
+):
     clipboard.write_text("echo started; sleep 60")
     running = subprocess.Popen(
-        [str(SCRIPTS / "clip-harness")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [str(SCRIPTS / "clip-harness"), "--runner", runner],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     try:
         wait_for(
             lambda: "started" in "".join(p.read_text() for p in state.glob("runs/*/output.txt"))
         )
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         output, _ = running.communicate(timeout=10)
     finally:
         running.kill()
@@ -235,6 +250,131 @@ def test_a_state_folder_that_cannot_be_written_runs_nothing(
     assert done.code == 74
     assert list(project.iterdir()) == []
     assert "nothing was run" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("runner", ["in-process", "spawn"])
+def test_rerun_by_trigger_runs_the_payload_of_the_session(
+    run_tool, clipboard, project, state, runner
+):
+    clipboard.write_text("session: demo\necho one")
+    run_tool(main, ["--runner", runner])
+    clipboard.write_text("echo two")
+    run_tool(main, ["--runner", runner])
+    clipboard.write_text("```rerun id=demo```")
+    done = run_tool(main, ["--runner", runner])
+    assert (block(done.stdout), done.code) == (
+        block("```result\n$ echo one\none\n[exit 0 · 0.0s]\n```\n"),
+        0,
+    )
+    assert clipboard.read_text() == done.stdout
+
+
+def test_a_held_payload_can_be_rerun_by_its_session(run_tool, clipboard, project, user_settings):
+    clipboard.write_text("session: demo\ntouch made.txt; rm made.txt")
+    assert run_tool(main).code == 3
+    user_settings({"allowlist": ["touch *", "rm made.txt"]})
+    assert run_tool(main, ["rerun", "demo"]).code == 0
+    assert run_tool(main, ["sessions", "--json"]).document["state"] == "done"
+
+
+def test_the_last_run_is_found_behind_many_ignored_texts(run_tool, clipboard, project):
+    clipboard.write_text("echo hello")
+    first = run_tool(main)
+    for _ in range(30):
+        run_tool(main, ["run", "--stdin", "--no-copy"], "clip-harness: ignore\nls")
+    again = run_tool(main, ["rerun"])
+    assert block(again.stdout) == block(first.stdout)
+
+
+def test_a_settings_file_that_is_no_json_gives_a_block_and_touches_nothing(
+    run_tool, clipboard, project, user_settings, state
+):
+    user_settings("{")
+    clipboard.write_text("touch made.txt")
+    done = run_tool(main)
+    assert done.code == 65
+    assert "[not run · settings]" in clipboard.read_text()
+    assert (list(project.iterdir()), state.exists()) == ([], False)
+
+
+@pytest.mark.parametrize("damage", ["{", "", "[]", "\0"])
+def test_a_damaged_note_of_the_last_block_costs_no_result(
+    run_tool, clipboard, project, state, damage
+):
+    state.mkdir(parents=True)
+    (state / "clipboard.json").write_text(damage)
+    clipboard.write_text("echo hello")
+    done = run_tool(main)
+    assert (block(clipboard.read_text()), done.code) == (HELLO, 0)
+
+
+@pytest.mark.parametrize("stdout", [">&-", ">/dev/full", "| true"])
+def test_a_lost_terminal_does_not_cost_the_result(clipboard, project, stdout):
+    clipboard.write_text("echo hello")
+    script = f"clip-harness {stdout}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=20, check=False)
+    assert block(clipboard.read_text()) == HELLO
+    assert done.returncode in ((74,) if "|" not in stdout else (0,))
+    assert b"bug" not in done.stderr
+
+
+def test_a_clipboard_that_cannot_be_written_still_prints_the_block(
+    run_tool, project, tmp_path, monkeypatch, state
+):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.setenv("CLIP_HARNESS_CLIPBOARD_FILE", str(folder))
+    done = run_tool(main, ["run", "--command", "echo hello"])
+    assert (block(done.stdout), done.code) == (HELLO, 74)
+    (kept,) = state.glob("runs/*/result.txt")
+    assert str(kept) in done.stderr
+
+
+def test_the_trigger_survives_a_hung_clipboard_tool(spawn, project, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "xclip").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tools / "xclip").chmod(0o755)
+    done = spawn(
+        "clip-harness",
+        timeout=20,
+        env={
+            "PATH": f"{tools}:{os.environ['PATH']}",
+            "CLIP_HARNESS_CLIPBOARD": "xclip",
+            "CLIP_HARNESS_CLIPBOARD_TIMEOUT": "1",
+            "DISPLAY": ":77",
+        },
+    )
+    assert (done.stdout, done.code) == ("", 74)
+    assert "xclip" in done.stderr
+    assert "1 s" in done.stderr
+
+
+def test_a_damaged_open_file_hides_no_other_run(run_tool, clipboard, project, state):
+    (state / "sessions").mkdir(parents=True)
+    (state / "sessions" / "broken.json").write_text("{")
+    (state / "open").mkdir()
+    (state / "open" / "r-0000000000000000.json").write_text("{")
+    clipboard.write_text("session: demo\necho hi")
+    assert run_tool(main).code == 0
+    listed = run_tool(main, ["sessions"])
+    assert listed.stdout.startswith("demo  r-")
+    assert "broken.json" in listed.stderr
+    assert run_tool(main, ["cancel"]).code == 1
+
+
+def test_a_session_name_that_is_none_is_a_wrong_call(run_tool, clipboard, project):
+    clipboard.write_text("mine")
+    done = run_tool(main, ["run", "--command", "true", "--session", "a/b"])
+    assert (done.stdout, done.code, clipboard.read_text()) == ("", 64, "mine")
+
+
+def test_a_bug_report_does_not_hold_the_command(run_tool, clipboard, project, state, monkeypatch):
+    monkeypatch.setattr("clip_harness.cli._captured", lambda *_: 1 / 0)
+    assert run_tool(main, ["run", "--command", "curl -H 'token: secret'"]).code == 70
+    (report,) = (state / "bugs").iterdir()
+    assert "secret" not in report.read_text()
+    assert "ZeroDivisionError" in report.read_text()
 
 
 def test_copy_puts_the_block_back(run_tool, clipboard, project):

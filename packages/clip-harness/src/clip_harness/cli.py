@@ -51,7 +51,7 @@ exit codes: 0 done, 1 failed or refused, 2 denied, 3 waits for a review, 64 call
 
 RUN_USAGE = """\
 usage: clip-harness run (--clipboard | --stdin | --file FILE | --command TEXT)
-                        [--session ID] [--no-copy]
+                        [--session ID] [--backend local] [--no-copy]
 
 Run one payload and put its result block on the clipboard and on standard output.
 
@@ -61,6 +61,7 @@ options:
   --file FILE     read it from a file
   --command TEXT  run TEXT itself as the command
   --session ID    bind the run to a session, unless the payload names one
+  --backend NAME  where the command runs; this version has the backend local alone
   --no-copy       leave the clipboard alone
   --runner NAME   in-process (the default) or spawn
 """
@@ -155,12 +156,19 @@ def _working_folder() -> str:
 
 
 def _clipboard() -> Clipboard:
-    """The clipboard in force. Raises Problem("system") when none can be had."""
+    """The clipboard in force. Raises Problem("system") when none can be had.
+
+    Reads one key of the user's settings. A file that cannot be understood names none: the gate
+    refuses the run for it, and the block that says so must find its way.
+    """
     from ch_contract import settings
     from clip_harness.adapters.clipboard import choose
 
-    values = settings.read_file(places.user_settings()) or {}
-    return choose(str(values.get("clipboard", "auto")), os.environ)
+    try:
+        name = (settings.read_values(places.user_settings()) or {}).get("clipboard", "auto")
+    except Problem:
+        name = "auto"
+    return choose(name if isinstance(name, str) else "auto", os.environ)
 
 
 def _clipboard_if_any(call: Call, *, wanted: bool) -> Clipboard | None:
@@ -203,17 +211,29 @@ def trigger(call: Call, session: str | None = None, *, copies: bool = True) -> i
             "feed the payload to: clip-harness run --stdin",
         )
     change = clipboard.change()
-    refused = None
-    raw = b""
+    raw, refused = _copied(clipboard)
+    with claims.claim(clipboard.name, change, raw):
+        # while this process was on its way to the claim, another one may have run this very change
+        if change is not None:
+            is_same = clipboard.change() == change
+        else:
+            is_same = _copied(clipboard)[0] == raw
+        if not is_same:
+            raise Problem(
+                "busy", "the clipboard changed just now", "look at it, then press the key again"
+            )
+        captured = Captured(raw, _working_folder(), session, is_copied=True, problem=refused)
+        return call.run(captured, clipboard if copies else None)
+
+
+def _copied(clipboard: Clipboard) -> tuple[bytes, Problem | None]:
+    """What lies on the clipboard; b"" and the reason when that is no text."""
     try:
-        raw = clipboard.read()
+        return clipboard.read(), None
     except Problem as problem:
         if problem.kind == "system":
             raise
-        refused = problem
-    captured = Captured(raw, _working_folder(), session, problem=refused)
-    with claims.claim(clipboard.name, change, raw):
-        return call.run(captured, clipboard if copies else None)
+        return b"", problem
 
 
 def run(argv: list[str], call: Call) -> int:
@@ -224,8 +244,11 @@ def run(argv: list[str], call: Call) -> int:
         "--file": True,
         "--command": True,
         "--session": True,
+        "--backend": True,
         "--no-copy": False,
     }
+    from clip_harness import sessions as registry
+
     parsed = _flags(argv, known, call, RUN_USAGE)
     if parsed is None:
         return problems.OK
@@ -238,6 +261,15 @@ def run(argv: list[str], call: Call) -> int:
             "see clip-harness run --help",
         )
     session = tool.text_flag(flags, "--session")
+    if session is not None and not registry.is_session(session):
+        raise Problem(
+            "usage",
+            f"--session: {session!r} is no plain name",
+            "use letters, digits, dot, hyphen and underscore, at most 100",
+        )
+    backend = tool.text_flag(flags, "--backend")
+    if backend not in (None, "local"):
+        raise Problem("system", f"there is no backend {backend!r} in this version", "use local")
     copies = "--no-copy" not in flags
     if given == ["--clipboard"]:
         return trigger(call, session, copies=copies)
@@ -282,7 +314,11 @@ def sessions(argv: list[str], call: Call) -> int:
     state = places.state_dir()
     running = {entry["run_id"] for entry in registry.open_runs(state)}
     for name in registry.names(state):
-        record = registry.read(state, name)
+        try:
+            record = registry.read(state, name)
+        except Problem as problem:
+            call.streams.say(f"clip-harness: {problem.message}")
+            continue
         if record is None:
             continue
         if record["state"] == "running" and record["run_id"] not in running:
@@ -303,7 +339,7 @@ def cancel(argv: list[str], call: Call) -> int:
     if parsed is None:
         return problems.OK
     _, words = parsed
-    stopped = registry.cancel(places.state_dir(), words[0] if words else None)
+    stopped = registry.cancel(places.state_dir(), call.runner(), words[0] if words else None)
     call.streams.out(f"{stopped} was stopped\n")
     return problems.OK
 
@@ -335,7 +371,7 @@ def receipt(argv: list[str], call: Call) -> int:
         raise Problem("usage", f"{' and '.join([*words, *asked])} do not go together")
     run_id = tool.text_flag(flags, "--run")
     if "--copy" in flags:
-        if words or asked not in ([], ["--run"]):
+        if words or asked not in ([], ["--run"]) or "--json" in flags:
             raise Problem("usage", "--copy goes with --run alone")
         return _copy_block(call, run_id)
     if words:
@@ -348,26 +384,28 @@ def receipt(argv: list[str], call: Call) -> int:
         asked_for = ["tail", tool.text_flag(flags, "--tail") or "10"]
     json = ["--json"] if "--json" in flags else []
     done = call.runner().run("ch-receipt", [*asked_for, *json], b"")
-    call.streams.stdout.write(done.output)
-    call.streams.stdout.flush()
+    documents.put(call.streams.stdout, done.output)
     return done.code
 
 
 def _copy_block(call: Call, run_id: str | None) -> int:
     """Put the result block of a run on the clipboard again."""
     from ch_contract import files
-    from clip_harness.flows.trigger import copy, is_run_id
+    from clip_harness.flows import delivery
+    from clip_harness.flows.trigger import is_run_id
 
     state = places.state_dir()
     if run_id is None:
         run_id = call.flow(None).last_run()
     block = None
     if run_id is not None and is_run_id(run_id):
-        block = files.read(os.path.join(places.run_dir(state, run_id), "result.txt"))
+        block = files.read(delivery.kept_block(state, run_id))
     if run_id is None or block is None:
         what = "there is no run yet" if run_id is None else f"no result block is kept for {run_id}"
         raise Problem("refused", what, "list the last runs with: clip-harness receipt")
-    copy(_clipboard(), state, run_id, block)
+    clipboard = _clipboard()
+    delivery.remember(block, call.streams, state)
+    clipboard.write(block, delivery.kept_block(state, run_id))
     call.streams.out(f"the result block of {run_id} is on the clipboard\n")
     return problems.OK
 
@@ -405,7 +443,12 @@ def main(argv: list[str], streams: tool.Streams) -> int:
             return trigger(call)
         return COMMANDS[argv[first]](argv[first + 1 :], call)
 
-    return tool.guarded("clip-harness", argv, streams, body)
+    return tool.guarded("clip-harness", masked(argv), streams, body)
+
+
+def masked(argv: list[str]) -> list[str]:
+    """`argv` for a bug report: the names of commands and options, not what was given to them."""
+    return [word if word in COMMANDS or word.startswith("--") else "…" for word in argv]
 
 
 def main_process() -> None:

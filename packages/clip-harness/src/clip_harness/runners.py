@@ -6,6 +6,7 @@ error is inherited, so the live view of ch-exec reaches the terminal either way.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -15,6 +16,7 @@ from ch_contract.tool import Streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO, Protocol
 
     class Runner(Protocol):
@@ -24,17 +26,25 @@ if TYPE_CHECKING:
             """Feed `data` to `tool` and wait for its output."""
 
 
-TOOLS = ("ch-parse", "ch-gate", "ch-stage", "ch-exec", "ch-goal", "ch-receipt")
+# The tool whose standard error is the live view of a command; it is never held back.
+LIVE = "ch-exec"
 
 
 class Completed:
-    """What a tool gave back: its exit code and its standard output."""
+    """What a tool gave back: exit code, standard output, and the last line of its complaint."""
 
-    __slots__ = ("code", "output")
+    __slots__ = ("code", "complaint", "output")
 
-    def __init__(self, code: int, output: bytes) -> None:
+    def __init__(self, code: int, output: bytes, complaint: str | None = None) -> None:
         self.code = code
         self.output = output
+        self.complaint = complaint
+
+
+def complaint(tool: str, said: bytes) -> str | None:
+    """The last line of what a tool said on standard error, without its name; None if nothing."""
+    lines = said.decode("utf-8", "replace").splitlines()
+    return lines[-1].removeprefix(f"{tool}: ") if lines else None
 
 
 class InProcess:
@@ -49,41 +59,87 @@ class InProcess:
         """Feed `data` to `tool` and wait for its output."""
         module = __import__(tool.replace("-", "_"))
         stdout = io.BytesIO()
-        code = module.main(argv, Streams(io.BytesIO(data), stdout, self._stderr))
-        return Completed(code, stdout.getvalue())
+        if tool == LIVE:
+            code = module.main(argv, Streams(io.BytesIO(data), stdout, self._stderr))
+            return Completed(code, stdout.getvalue())
+        stderr = io.BytesIO()
+        code = module.main(argv, Streams(io.BytesIO(data), stdout, stderr))
+        said = stderr.getvalue()
+        _pass_on(self._stderr, said)
+        return Completed(code, stdout.getvalue(), complaint(tool, said))
+
+
+def _pass_on(stderr: BinaryIO, said: bytes) -> None:
+    """Show what a tool said; where standard error is gone, the exit code alone tells."""
+    if said:
+        with contextlib.suppress(OSError):
+            stderr.write(said)
+            stderr.flush()
 
 
 class Spawned:
     """Starts the installed command of a sibling."""
 
-    __slots__ = ("_folder",)
+    __slots__ = ("_folder", "_stderr")
 
-    def __init__(self) -> None:
+    def __init__(self, stderr: BinaryIO) -> None:
         self._folder = scripts_folder()
+        self._stderr = stderr
 
     def run(self, tool: str, argv: list[str], data: bytes) -> Completed:
         """Feed `data` to `tool` and wait for its output.
 
-        A Ctrl-C reaches the tool by itself: it ends the command and still writes its document,
-        which is waited for. Raises Problem("system") when the tool cannot be started.
+        ch-exec shares the terminal and gets every signal this process gets: it ends the command
+        and still writes its document. The others are short; a Ctrl-C at the terminal is kept from
+        them, so that none is cut off between a receipt and its answer.
+        Raises Problem("system") when the tool cannot be started.
         """
-        import signal
         import subprocess
 
         path = os.path.join(self._folder, tool)
-        before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+        is_live = tool == LIVE
         try:
-            with subprocess.Popen(
-                [path, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            ) as process:
-                output, _ = process.communicate(data)
+            with (
+                subprocess.Popen(
+                    [path, *argv],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=None if is_live else subprocess.PIPE,
+                    process_group=None if is_live else 0,
+                ) as process,
+                _forwarding(process.pid if is_live else None),
+            ):
+                output, said = process.communicate(data)
         except OSError as error:
             raise Problem(
                 "system", f"cannot start {path}: {error.strerror}", "install clip-harness again"
             ) from None
-        finally:
-            signal.signal(signal.SIGINT, before)
-        return Completed(process.returncode, output)
+        _pass_on(self._stderr, said or b"")
+        return Completed(process.returncode, output, complaint(tool, said or b""))
+
+
+@contextlib.contextmanager
+def _forwarding(pid: int | None) -> Iterator[None]:
+    """Hand SIGINT, SIGTERM and SIGHUP on to the process `pid` while the block runs."""
+    import signal
+
+    if pid is None:
+        yield
+        return
+
+    def forward(number: int, _frame: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    before = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, forward)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def scripts_folder() -> str:
@@ -109,5 +165,5 @@ def choose(name: str | None, stderr: BinaryIO) -> Runner:
     if name == "in-process":
         return InProcess(stderr)
     if name == "spawn":
-        return Spawned()
+        return Spawned(stderr)
     raise Problem("usage", f"unknown runner {name!r}", "use in-process or spawn")

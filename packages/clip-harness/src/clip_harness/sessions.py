@@ -6,6 +6,7 @@ run that is still open is looked up, never trusted from that file.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -15,6 +16,7 @@ from ch_contract.problems import Problem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ch_contract.messages import OpenRun, Run, Session
+    from clip_harness.runners import Runner
 
 # A run ends within two seconds of a cancel (ch-exec); the rest is for a busy machine.
 CANCEL_SECONDS = 5.0
@@ -37,6 +39,16 @@ def remember(state: str, document: Run, outcome: str, started: float) -> None:
         "started_at": started,
     }
     files.write_atomic(os.path.join(folder, f"{session}.json"), documents.encode(record))
+
+
+def update(state: str, document: Run, outcome: str, started: float) -> None:
+    """Record how a run ended, unless a later run of its session is on record by now."""
+    session = document["payload"]["metadata"]["session"]
+    if session is None:
+        return
+    record = read(state, session)
+    if record is None or record["run_id"] == document["run_id"]:
+        remember(state, document, outcome, started)
 
 
 def is_session(name: str) -> bool:
@@ -76,7 +88,11 @@ def has_open_runs(state: str) -> bool:
 
 
 def open_runs(state: str) -> list[OpenRun]:
-    """The runs without an end yet, oldest first."""
+    """The runs without an end yet, oldest first.
+
+    A file that cannot be read as one is left out: it must not hide the others. ch-receipt settles
+    it.
+    """
     folder = os.path.join(state, "open")
     try:
         entries = sorted(os.listdir(folder))
@@ -84,22 +100,34 @@ def open_runs(state: str) -> list[OpenRun]:
         return []
     found: list[OpenRun] = []
     for name in entries:
-        path = os.path.join(folder, name)
-        data = files.read(path) if name.endswith(".json") else None
-        if data is None:
-            continue
-        record = documents.parse_json(data, path)
-        documents.check(record, "store/open-run.schema.json", path)
-        found.append(record)
+        if name.endswith(".json"):
+            with contextlib.suppress(Problem):
+                record = _open_run(os.path.join(folder, name))
+                if record is not None:
+                    found.append(record)
     return sorted(found, key=lambda run: run["at"])
 
 
-def cancel(state: str, name: str | None, but: str | None = None) -> str:
+def _open_run(path: str) -> OpenRun | None:
+    data = files.read(path)
+    if data is None:
+        return None
+    record = documents.parse_json(data, path)
+    documents.check(record, "store/open-run.schema.json", path)
+    return record  # type: ignore[no-any-return]
+
+
+def cancel(state: str, runner: Runner, name: str | None, but: str | None = None) -> str:
     """Ask a running command to stop and wait until it has; gives its run id.
 
     `name` is a session or a run id; None means the last run that is still open, other than the
-    run `but`, which asks. Raises Problem("refused") when nothing like that is running.
+    run `but`, which asks. A command whose harness was killed is ended by ch-exec.
+    Raises Problem("refused") when nothing like that is running, Problem("busy") when it does not
+    stop in time.
     """
+    # a text is recorded before it is read, so an open run may not know its session yet
+    record = read(state, name) if name is not None and is_session(name) else None
+    ids = {name, record["run_id"] if record is not None else name}
     running = [
         run
         for run in open_runs(state)
@@ -107,28 +135,30 @@ def cancel(state: str, name: str | None, but: str | None = None) -> str:
         and run["state"] == "running"
         and processes.is_alive(run["pid"], run["started"])
         and os.path.exists(os.path.join(places.run_dir(state, run["run_id"]), "run.json"))
+        and (name is None or run["run_id"] in ids)
     ]
-    # a text is recorded before it is read, so an open run may not know its session yet
-    record = read(state, name) if name is not None and is_session(name) else None
-    ids = {name, record["run_id"] if record is not None else name}
-    wanted = [run for run in running if name is None or run["run_id"] in ids]
-    if not wanted:
-        what = "no command is running" if name is None else f"nothing is running under {name!r}"
-        raise Problem("refused", what, "list what is known with: clip-harness sessions")
-    run_id = wanted[-1]["run_id"]
+    if running:
+        run_id = running[-1]["run_id"]
+        _ask(state, run_id)
+        return run_id
+    orphan = record["run_id"] if record is not None else name
+    if orphan is not None and runner.run("ch-exec", ["stop", "--run-id", orphan], b"").code == 0:
+        return orphan
+    what = "no command is running" if name is None else f"nothing is running under {name!r}"
+    raise Problem("refused", what, "list what is known with: clip-harness sessions")
+
+
+def _ask(state: str, run_id: str) -> None:
+    """Ask the owner of a run to end it, and wait until it is no longer running."""
     folder = places.run_dir(state, run_id)
     files.write_atomic(os.path.join(folder, "cancel"), b"")
     deadline = time.monotonic() + CANCEL_SECONDS
     while time.monotonic() < deadline:
-        if not _is_open(state, run_id):
-            return run_id
+        if all(run["run_id"] != run_id or run["state"] != "running" for run in open_runs(state)):
+            return
         time.sleep(0.02)
     raise Problem(
         "busy",
         f"{run_id} has not stopped within {CANCEL_SECONDS:g} s",
         f"look at its process in {os.path.join(folder, 'run.json')}",
     )
-
-
-def _is_open(state: str, run_id: str) -> bool:
-    return any(run["run_id"] == run_id and run["state"] == "running" for run in open_runs(state))

@@ -31,9 +31,9 @@ def claim(clipboard: str, change: str | None, raw: bytes) -> Iterator[None]:
     name = hexdigest(clipboard.encode() + b"\0" + token)[:16]
     with contextlib.ExitStack() as stack:
         try:
-            path = os.path.join(places.state_dir(), "claims", name)
-            files.private_folder(os.path.dirname(path))
-            stack.enter_context(files.claim(path))
+            folder = files.private_folder(os.path.join(places.state_dir(), "claims"))
+            stack.enter_context(files.claim(os.path.join(folder, name)))
+            _sweep(folder, name)
         except Problem as problem:
             if problem.kind not in ("system", "settings"):
                 raise
@@ -44,3 +44,11 @@ def claim(clipboard: str, change: str | None, raw: bytes) -> Iterator[None]:
                 "wait for its result, or stop it with: clip-harness cancel",
             ) from None
         yield
+
+
+def _sweep(folder: str, own: str) -> None:
+    """Remove the claims of processes that died: whoever can take one may remove it."""
+    for name in os.listdir(folder):
+        if name != own:
+            with contextlib.suppress(BlockingIOError), files.claim(os.path.join(folder, name)):
+                continue

@@ -12,15 +12,19 @@ import time
 
 from ch_contract import checker, clock, documents, files, places, problems
 from ch_contract.problems import Problem
-from ch_contract.quiet_hashlib import hexdigest
 from clip_harness import sessions
+from clip_harness.flows import delivery
+from clip_harness.flows.interrupts import Interrupts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from ch_contract.messages import Notices, Run
     from ch_contract.tool import Streams
     from clip_harness.adapters.clipboard import Clipboard
-    from clip_harness.runners import Runner
+    from clip_harness.runners import Completed, Runner
 
 BEFORE: tuple[tuple[str, list[str]], ...] = (
     ("ch-goal", ["guard"]),
@@ -28,12 +32,14 @@ BEFORE: tuple[tuple[str, list[str]], ...] = (
     ("ch-stage", []),
 )
 AFTER: tuple[tuple[str, list[str]], ...] = (("ch-exec", []), ("ch-goal", []))
+# How far back the last run is looked for, in ledger lines; each look costs what it reads.
+LOOKS = (50, 2_000, 100_000)
 
 
 class Captured:
     """A text as it was found, and what is known of where it came from."""
 
-    __slots__ = ("bare", "cwd", "problem", "raw", "session")
+    __slots__ = ("bare", "cwd", "is_copied", "problem", "raw", "session")
 
     def __init__(
         self,
@@ -42,12 +48,14 @@ class Captured:
         session: str | None = None,
         *,
         bare: bool = False,
+        is_copied: bool = False,
         problem: Problem | None = None,
     ) -> None:
         self.raw = raw
         self.cwd = cwd
         self.session = session
         self.bare = bare
+        self.is_copied = is_copied
         self.problem = problem
 
 
@@ -66,24 +74,33 @@ class Flow:
 
     def run(self, captured: Captured) -> int:
         """Take `captured` through the tools; gives the exit code of the meta command."""
+        with Interrupts() as interrupts:
+            return self._run(captured, interrupts)
+
+    def _run(self, captured: Captured, interrupts: Interrupts) -> int:
         if sessions.has_open_runs(self._state):
             self._settle()
         run_id = clock.run_id()
+        if interrupts.caught is not None:
+            return problems.INTERRUPTED
         try:
             at = self._record(captured, run_id)
         except Problem as problem:
             cause = Problem(
                 problem.kind,
-                f"the run could not be recorded in {self._state}, so nothing was run",
-                "see the message on the terminal, mend the cause, then copy the payload again",
+                f"{problem.message} — so the run could not be recorded, and nothing was run",
+                problem.hint or "mend the cause, then copy the payload again",
             )
             return refuse(self._runner, self._clipboard, captured, cause, self._streams)
         document = self._parse(captured, run_id, at)
         kind = document["payload"]["kind"]
         if kind == "control" and "problem" not in document:
-            return self._control(document)
+            return self._control(document, interrupts)
         if kind not in ("ignored", "malformed"):
-            document = self._act(document)
+            document = self._act(document, interrupts)
+        if document.get("problem", {}).get("kind") == "interrupted":
+            self._call("ch-receipt", [], documents.encode(document))
+            return problems.INTERRUPTED
         return self._finish(document, captured)
 
     def _settle(self) -> None:
@@ -107,7 +124,7 @@ class Flow:
             document["problem"] = captured.problem.section("clip-harness")
         return document
 
-    def _act(self, document: Run) -> Run:
+    def _act(self, document: Run, interrupts: Interrupts) -> Run:
         """Judge, stage, execute; every tool passes on what is not its business.
 
         A tool that writes nothing has failed at its own job: nothing more is done, and the run
@@ -118,6 +135,8 @@ class Flow:
         try:
             for tool, argv in BEFORE:
                 document = self._step(tool, argv, document)
+            if interrupts.caught is not None:
+                raise Problem("interrupted", "stopped before anything was run")  # noqa: TRY301
             runs = _runs(document)
             if runs:
                 sessions.remember(self._state, document, "running", started)
@@ -125,18 +144,30 @@ class Flow:
                 document = self._step(tool, argv, document)
         except Problem as problem:
             document["problem"] = problem.section("clip-harness")
-        if runs:
-            sessions.remember(self._state, document, _outcome(document), started)
+        try:
+            if runs:
+                sessions.update(self._state, document, _outcome(document), started)
+            else:
+                sessions.remember(self._state, document, "not run", started)
+        except Problem as problem:
+            # what is only noted of a run must not cost its result
+            self._complain(problem)
         return document
 
-    def _control(self, document: Run) -> int:
+    def _complain(self, problem: Problem) -> None:
+        section = problem.section("clip-harness")
+        self._streams.say(f"clip-harness: {problems.sentence(section)}")
+
+    def _control(self, document: Run, interrupts: Interrupts) -> int:
         """Cancel a run, or run a payload again as a new run that is judged afresh."""
         control = document["payload"]["control"]
         if control is None:
             raise Problem("bug", "a control payload without a control section")
         try:
             if control["action"] == "cancel":
-                stopped = sessions.cancel(self._state, control["session"], document["run_id"])
+                stopped = sessions.cancel(
+                    self._state, self._runner, control["session"], document["run_id"]
+                )
                 document["notices"] = notices(context=f"{stopped} was stopped.")
                 return self._finish(document, None)
             again, old = self.last_payload(control["session"])
@@ -145,7 +176,7 @@ class Flow:
             return self._finish(document, None)
         document["notices"] = notices(context=f"{old} runs again as a new run.")
         self._call("ch-receipt", [], documents.encode(document))
-        return self.run(again)
+        return self._run(again, interrupts)
 
     def last_payload(self, session: str | None) -> tuple[Captured, str]:
         """The payload of a session's last run, of a run id, or of the last run; and its run id.
@@ -164,56 +195,66 @@ class Flow:
         if run_id is None or raw is None:
             what = "there is no run yet" if session is None else f"no payload is kept for {session}"
             raise Problem("refused", what, "list what is known with: clip-harness sessions")
-        lines = self._lines("show", "--run", run_id)
+        lines = list(self._lines("show", "--run", run_id))
         cwd = next((line["cwd"] for line in lines if line.get("cwd")), os.getcwd())
         bound = next((line["session"] for line in lines if line.get("session")), None)
         bare = any((line.get("payload") or {}).get("form") == "bare" for line in lines)
         return Captured(raw, cwd, bound, bare=bare), run_id
 
     def last_run(self) -> str | None:
-        """The last run that was no control trigger."""
-        for line in reversed(self._lines("tail", "50")):
-            if line["event"] != "PayloadCaptured" and (line.get("payload") or {}).get("kind") in (
-                "command",
-                "changes",
-                "mixed",
-            ):
-                return str(line["run_id"])
+        """The last run of a payload that asked for a command or a change."""
+        for look in LOOKS:
+            lines = list(self._lines("tail", str(look)))
+            for line in reversed(lines):
+                kind = (line.get("payload") or {}).get("kind")
+                if kind in ("command", "changes", "mixed") or line.get("command_sha256"):
+                    return str(line["run_id"])
+            if len(lines) < look:
+                break
         return None
 
-    def _lines(self, *argv: str) -> list[dict]:  # type: ignore[type-arg]
+    def _lines(self, *argv: str) -> Iterator[dict[str, Any]]:
         output = self._call("ch-receipt", [*argv, "--json"], b"")
-        return [documents.parse_json(line, "a ledger line") for line in output.splitlines()]
+        for line in output.splitlines():
+            yield documents.parse_json(line, "a ledger line")
 
     def _finish(self, document: Run, captured: Captured | None) -> int:
-        """Receipt first, then the block: on the terminal and on the clipboard, the same bytes.
+        """Receipt first, then the block.
 
         The harness's own text, copied again, stays where it is: the block in it may be the one
         that was never pasted.
         """
         done = self._runner.run("ch-receipt", ["block", "--exit-code"], documents.encode(document))
         if not done.output:
-            raise _failure("ch-receipt", done.code)
-        own = captured is not None and is_own(self._state, captured.raw)
-        self._streams.stdout.write(done.output)
-        self._streams.stdout.flush()
-        if self._clipboard is not None and not own:
-            copy(self._clipboard, self._state, document["run_id"], done.output)
-        # the receipt that could not be written outweighs whatever it would have said
-        lost = done.code in (problems.SYSTEM, problems.BUSY)
-        return done.code if lost else exit_code(document)
+            raise _failure("ch-receipt", done)
+        own = (
+            captured is not None
+            and captured.is_copied
+            and delivery.is_own(self._state, captured.raw)
+        )
+        delivered = delivery.deliver(
+            done.output,
+            self._streams,
+            None if own else self._clipboard,
+            self._state,
+            delivery.kept_block(self._state, document["run_id"]),
+        )
+        # a receipt that could not be written outweighs whatever it would have said
+        if done.code in (problems.SYSTEM, problems.BUSY):
+            return done.code
+        return delivered or exit_code(document)
 
     def _step(self, tool: str, argv: list[str], document: Run) -> Run:
         return _document(self._call(tool, argv, documents.encode(document)))
 
     def _call(self, tool: str, argv: list[str], data: bytes) -> bytes:
-        """What a tool wrote; it has told its own problem on standard error.
+        """What a tool wrote.
 
-        Raises Problem of the kind its exit code means when it wrote nothing.
+        Raises Problem of the kind its exit code means, in its own words, when it wrote nothing.
         """
         done = self._runner.run(tool, argv, data)
         if done.code != problems.OK:
-            raise _failure(tool, done.code)
+            raise _failure(tool, done)
         return done.output
 
 
@@ -230,24 +271,21 @@ def refuse(
     """
     parsed = runner.run("ch-parse", ["--cwd", captured.cwd], captured.raw)
     if parsed.code != problems.OK:
-        raise _failure("ch-parse", parsed.code)
+        raise _failure("ch-parse", parsed)
     document = _document(parsed.output)
     document["problem"] = cause.section("clip-harness")
     block = runner.run("ch-receipt", ["block", "--no-append"], documents.encode(document))
     if block.code != problems.OK:
-        raise _failure("ch-receipt", block.code)
+        raise _failure("ch-receipt", block)
     streams.say(f"clip-harness: {problems.sentence(document['problem'])}")
-    streams.stdout.write(block.output)
-    streams.stdout.flush()
-    if clipboard is not None:
-        clipboard.write(block.output)
+    delivery.deliver(block.output, streams, clipboard)
     return cause.code
 
 
-def _failure(tool: str, code: int) -> Problem:
-    """What it means that a tool wrote nothing; it has told its reason on standard error."""
-    kind = next((name for name, number in problems.CODES.items() if number == code), "bug")
-    return Problem(kind, f"{tool} could not do its part (exit {code})")
+def _failure(tool: str, done: Completed) -> Problem:
+    """What it means that a tool wrote nothing: its own sentence, where it left one."""
+    kind = next((name for name, number in problems.CODES.items() if number == done.code), "bug")
+    return Problem(kind, done.complaint or f"{tool} ended with exit {done.code} and wrote nothing")
 
 
 def notices(*, context: str | None = None) -> Notices:
@@ -296,23 +334,3 @@ def exit_code(document: Run) -> int:
     if result is not None and result["cancelled"]:
         return problems.INTERRUPTED
     return problems.answer(document)
-
-
-def is_own(state: str, raw: bytes) -> bool:
-    """Whether `raw` is the text this harness last wrote to the clipboard."""
-    data = files.read(os.path.join(state, "clipboard.json"))
-    if data is None:
-        return False
-    record = documents.parse_json(data, "clipboard.json")
-    return isinstance(record, dict) and record.get("sha256") == hexdigest(raw)
-
-
-def copy(clipboard: Clipboard, state: str, run_id: str, block: bytes) -> None:
-    """Put the block of a run on the clipboard; its hash is remembered first: it is never run.
-
-    Raises Problem("system") that names the file with the same text when it cannot be written.
-    """
-    files.private_folder(state)
-    record = {"sha256": hexdigest(block), "at": clock.now()}
-    files.write_atomic(os.path.join(state, "clipboard.json"), documents.encode(record))
-    clipboard.write(block, os.path.join(places.run_dir(state, run_id), "result.txt"))
