@@ -11,6 +11,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".venv"
@@ -37,8 +38,8 @@ def pyenv_versions() -> str | None:
     return ":".join(found) or None
 
 
-def main(argv: list[str]) -> int:
-    """Set up, then run tox; gives its exit code."""
+def main(argv: list[str]) -> NoReturn:
+    """Set up, then become tox."""
     subprocess.run(["bash", str(ROOT / ".ci" / "packages")], check=True)
     python = TOOLS / "bin" / "python"
     if not python.exists():
@@ -51,9 +52,11 @@ def main(argv: list[str]) -> int:
         versions = pyenv_versions()
         if versions is not None:
             environment["PYENV_VERSION"] = versions
-    command = [python, "-m", "tox", "run", *(argv or ["--skip-env", "bench"])]
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    command = [str(python), "-m", "tox", "run", *(argv or ["--skip-env", "bench"])]
+    os.chdir(ROOT)
+    # in this process's place, so that whoever ends this process ends the tests
+    os.execve(command[0], command, environment)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

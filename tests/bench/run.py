@@ -28,19 +28,23 @@ MIB = 1024 * 1024
 
 
 class Row:
-    """One figure: what was measured, the value, the goal (both in `unit`), a remark."""
+    """One figure: what was measured, the value, the goal (both in `unit`), a remark.
 
-    def __init__(self, name, value, goal, unit, remark=""):
+    A limit is exact; any other goal has the slack that a busy machine needs.
+    """
+
+    def __init__(self, name, value, goal, unit, remark="", *, is_limit=False):
         self.name = name
         self.value = value
         self.goal = goal
         self.unit = unit
         self.remark = remark
+        self.slack = 1.0 if is_limit else SLACK
 
     @property
     def missed(self):
         """Whether the value exceeds the goal by more than the slack."""
-        return self.goal is not None and self.value > self.goal * SLACK
+        return self.goal is not None and self.value > self.goal * self.slack
 
     def __str__(self):
         goal = "" if self.goal is None else f"(goal {self.goal:g})"
@@ -135,9 +139,10 @@ def large_output(folder):
     ratio = (statistics.median(watched) - statistics.median(true)) / statistics.median(plain)
     yield Row(
         "300 MB of output, against the command alone", ratio, 1.3, "x",
-        f"{statistics.median(plain):.1f} s alone, output {'identical' if same else 'DIFFERS'}",
+        f"{statistics.median(plain):.1f} s alone",
     )  # fmt: skip
-    yield Row("300 MB of output, peak memory", peak / MIB, 48 / SLACK, "MiB", "limit 48")
+    yield Row("300 MB of output, peak memory", peak / MIB, 48, "MiB", is_limit=True)
+    yield Row("300 MB of output, bytes that differ", 0 if same else 1, 0, "", is_limit=True)
 
 
 def digest(path):
@@ -165,7 +170,7 @@ def ledger(folder):
                 a.append(one)
                 b.append(two)
         ratio = statistics.median(x / y for x, y in zip(a, b, strict=True))
-        yield Row(f"{name}, ledger of 1,000,000 lines against a small one", ratio, 1.10, "x")
+        yield Row(f"{name}, a million lines against ten", ratio, 1.10, "x", is_limit=True)
 
 
 def grow_ledger(state, wanted):
@@ -202,6 +207,20 @@ def warm_parse():
     ordinary_time = best_of(parse, texts["ordinary"])
     yield Row("parse, 32,000 ordinary characters", ordinary_time * 1000, 10, "ms")
     yield Row("parse, 32,000 characters, worst hostile input", worst * 1000, 10, "ms", name)
+
+
+def warm_verdict():
+    """The gate in this process, its parser's process included."""
+    from ch_gate.verdict import Judge
+
+    cwd = os.getcwd()
+    judge = Judge(cwd, cwd)
+    script = "".join(
+        f'if [ -f src/part{n}.py ]; then grep -n "word {n}" src/part{n}.py | sort -u; fi\n'
+        for n in range(100)
+    )
+    for name, text, goal in (("a one-liner", "git status --short", 5), ("100 lines", script, 60)):
+        yield Row(f"a verdict, warm, {name}", best_of(judge.command, text) * 1000, goal, "ms")
 
 
 def hostile_units():
@@ -241,7 +260,7 @@ def main():
     """Measure and print; with --check, 1 when a goal was missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--only", choices=("cold", "disk", "output", "ledger", "parse"))
+    parser.add_argument("--only", choices=("cold", "disk", "output", "ledger", "parse", "verdict"))
     options = parser.parse_args()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     parts = {
@@ -266,6 +285,8 @@ def main():
             shutil.rmtree(folder)
     if options.only in (None, "parse"):
         rows += report(warm_parse())
+    if options.only in (None, "verdict"):
+        rows += report(warm_verdict())
     later()
     missed = [row.name for row in rows if row.missed]
     if options.check and missed:

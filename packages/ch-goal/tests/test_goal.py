@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ch_goal import main
 
 HEADERS = {"goal": "1-2-3", "expect_revision": 3, "action_id": "4-5-6"}
@@ -39,7 +40,7 @@ def test_a_header_that_needs_a_goal_is_refused(run_tool, run_document, key):
     header = key.replace("_", "-")
     expected = problem(
         f"this version cannot honour the header {header}: yet",
-        "nothing was run; send the payload without that header if it may run unguarded",
+        "nothing was run; ask the person before sending it without that header",
     )
     assert (done.document, done.code) == ({**document, "problem": expected}, 1)
 
@@ -53,7 +54,7 @@ def test_a_goal_action_is_refused(run_tool, run_document, action, argv):
     done = run_tool(main, argv, document)
     expected = problem(
         f"this version cannot do the action {action} yet",
-        "nothing was changed; send the command without an action header to run it",
+        "nothing was changed; leave goal actions out, and keep the goal in the chat",
     )
     assert (done.document, done.code) == ({**document, "problem": expected}, 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from ch_stage import main
 
 CHANGES = {
@@ -57,10 +58,19 @@ def test_a_denied_command_passes_untouched(run_tool, run_document):
     assert (done.document, done.stderr, done.code) == (document, "", 1)
 
 
-@pytest.mark.parametrize("kind", ["goal", "control", "ignored"])
-def test_what_is_not_its_business_passes_untouched(run_tool, run_document, kind):
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("goal", {"body": "Ship it"}),
+        ("control", {"control": {"action": "cancel", "session": None}}),
+        ("ignored", {"form": None}),
+    ],
+)
+def test_what_is_not_its_business_passes_untouched(run_tool, run_document, kind, more):
     document = run_document()
-    document["payload"]["kind"] = kind
+    document["payload"].update(kind=kind, command=None, **more)
+    if kind == "goal":
+        document["payload"]["metadata"].update(action="goal-set", session="demo")
     done = run_tool(main, [], document)
     assert (done.document, done.stderr, done.code) == (document, "", 0)
 
@@ -73,18 +83,20 @@ def test_a_file_change_is_refused_and_nothing_is_written(
     document = run_document(verdict=verdict("ask", "change", "a.txt"))
     document["payload"]["kind"] = kind
     document["payload"]["changes"] = [change]
+    if kind == "changes":
+        document["payload"]["command"] = None
     done = run_tool(main, ["--exit-code"], document)
     problem = {
         "tool": "ch-stage",
         "kind": "unsupported",
         "message": "this version cannot change files yet: a.txt",
-        "hint": "nothing was written and no part of the payload was run",
+        "hint": "nothing was written and nothing was run; ask the person to make the change by hand",
         "line": None,
     }
     assert done.document == {**document, "problem": problem}
     assert done.stderr == (
         "ch-stage: this version cannot change files yet: a.txt — "
-        "nothing was written and no part of the payload was run\n"
+        "nothing was written and nothing was run; ask the person to make the change by hand\n"
     )
     assert done.code == 1
     assert list(project.iterdir()) == []

@@ -48,14 +48,14 @@ def guard(document: Run) -> None:
         raise Problem(
             "unsupported",
             f"this version cannot do the action {payload['metadata']['action']} yet",
-            "nothing was changed; send the command without an action header to run it",
+            "nothing was changed; leave goal actions out, and keep the goal in the chat",
         )
     for key, header in HEADERS:
         if payload["metadata"].get(key) is not None:
             raise Problem(
                 "unsupported",
                 f"this version cannot honour the header {header}: yet",
-                "nothing was run; send the payload without that header if it may run unguarded",
+                "nothing was run; ask the person before sending it without that header",
             )
 
 

@@ -45,7 +45,7 @@ def stage(document: Run) -> None:
         raise Problem(
             "unsupported",
             f"this version cannot change files yet: {paths}",
-            "nothing was written and no part of the payload was run",
+            "nothing was written and nothing was run; ask the person to make the change by hand",
         )
     document["candidates"] = []
     document["decisions"] = []
