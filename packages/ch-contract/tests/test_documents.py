@@ -241,3 +241,18 @@ def test_a_full_disk_behind_standard_output_is_a_problem():
 def test_a_closed_pipe_stays_a_closed_pipe():
     with pytest.raises(BrokenPipeError):
         documents.put(Deaf(BrokenPipeError()), b"x")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"timeout": "soon"}, "timeout: 'soon' is not of type 'integer'"),
+        ({"timeout": "curl -H 'Authorization: Bearer abcdefgh'"}, "timeout: this text is not of type 'integer'"),
+        ({"timeout": ["curl -H 'Authorization: Bearer abcdefgh'"]}, "timeout: this list is not of type 'integer'"),
+        ({"timeout": {"curl": "-H 'Authorization: Bearer abcdefgh'"}}, "timeout: this object is not of type 'integer'"),
+        ({"timeout": []}, "timeout: [] is not of type 'integer'"),
+    ],
+)  # fmt: skip
+def test_a_complaint_does_not_repeat_what_may_be_a_command(value, said):
+    """A mistyped word is shown, a long text is named: it may hold a password."""
+    assert documents.explain(value, "settings.schema.json") == said

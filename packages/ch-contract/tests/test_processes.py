@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ch_contract import processes
 
@@ -86,6 +88,22 @@ def test_a_name_with_parentheses_and_blanks(tmp_path):
     finally:
         process.kill()
         process.wait()
+
+
+def test_stat_is_read_though_the_name_holds_parentheses():
+    """A program may call itself anything."""
+    rest = b"S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 1 2"
+    found = processes.parse_stat(b"31 (a) R 1 (b) " + rest)
+    assert (found.parent, found.group, found.session) == (7, 8, 9)
+    assert (found.ticks, found.is_dead) == ("4242", False)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_process_or_none(data):
+    """What is cut short is none, never an exception of the parser."""
+    found = processes.parse_stat(data)
+    assert found is None or isinstance(found, processes.Stat)
 
 
 def test_a_reused_id_is_another_process(child):

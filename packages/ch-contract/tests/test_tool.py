@@ -397,3 +397,19 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
         ["/bin/sh", "-c", line], env={"CODE": textwrap.dedent(code)}, check=False, timeout=60
     )
     assert done.returncode == 1
+
+
+def test_a_bug_that_becomes_a_problem_of_the_document_is_kept_too(run_tool, run_document, state):
+    """The document tells of it, and the traceback with its cause is in a file."""
+
+    def work(_document, _flags):
+        raise Problem("bug", "it broke") from ZeroDivisionError()
+
+    def main(argv, streams):
+        return tool.pipe("ch-x", argv, streams, work, usage="", reads="parsed", writes="parsed")
+
+    done = run_tool(main, [], run_document())
+    assert (done.document["problem"]["kind"], done.code) == ("bug", 0)
+    (report,) = (state / "bugs").iterdir()
+    assert done.stderr == f"ch-x: it broke — the traceback is in {report} — please report it\n"
+    assert "ZeroDivisionError" in report.read_text()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 64 * 1024 * 1024
 # Ours are 7 levels deep. What Python can read but not write again would end as a bug of ours.
 LIMIT_DEPTH = 100
+# What is longer is no word somebody has mistyped in a document.
+LIMIT_REPEATED = 32
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -125,8 +127,9 @@ def check(value: object, ref: str, what: str, kind: str = "document") -> None:
 def explain(value: object, ref: str) -> str | None:
     """What `jsonschema` has against `value`, in one line; None when it is valid.
 
-    Stricter than `jsonschema` in two points: 1.0 is no integer (our code would meet a float), and
-    `$` at the end of a pattern matches at the very end alone.
+    A long value is not repeated: complaints are kept and logged, and it may be a command with a
+    password in it. Stricter than `jsonschema` in two points: 1.0 is no integer (our code would meet
+    a float), and `$` at the end of a pattern matches at the very end alone.
     """
     from jsonschema.exceptions import best_match
 
@@ -135,7 +138,12 @@ def explain(value: object, ref: str) -> str | None:
         return None
     steps = [str(step) for step in error.absolute_path]
     path = ".".join(step if step.isprintable() else repr(step) for step in steps)
-    return f"{_short(path) or 'the document'}: {_short(error.message)}"
+    message = error.message
+    found = error.instance
+    if found and isinstance(found, dict | list | str) and len(repr(found)) > LIMIT_REPEATED:
+        noun = {dict: "this object", list: "this list"}.get(type(found), "this text")
+        message = message.replace(repr(found), noun)
+    return f"{_short(path) or 'the document'}: {_short(message)}"
 
 
 def _authority(ref: str) -> Any:

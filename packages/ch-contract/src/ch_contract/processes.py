@@ -9,19 +9,50 @@ from __future__ import annotations
 import os
 
 
-def started(pid: int) -> str | None:
-    """When process `pid` started, as the system tells it; None when there is no such process."""
+class Stat:
+    """What /proc tells of a process; `ticks` is its start time, counted from the boot."""
+
+    __slots__ = ("group", "is_dead", "parent", "session", "ticks")
+
+    def __init__(self, *, parent: int, group: int, session: int, ticks: str, is_dead: bool) -> None:
+        self.parent = parent
+        self.group = group
+        self.session = session
+        self.ticks = ticks
+        self.is_dead = is_dead
+
+
+def parse_stat(data: bytes) -> Stat | None:
+    """The text of /proc/<pid>/stat; None when it is cut short."""
+    # the name, in parentheses, may hold blanks and parentheses (proc_pid_stat(5))
+    fields = data.rpartition(b")")[2].split()
+    try:
+        return Stat(
+            parent=int(fields[1]),
+            group=int(fields[2]),
+            session=int(fields[3]),
+            ticks=fields[19].decode("ascii"),
+            is_dead=fields[0] in (b"Z", b"X"),
+        )
+    except (IndexError, ValueError):
+        return None
+
+
+def stat(pid: int) -> Stat | None:
+    """Process `pid` as /proc has it, a dead one (zombie) too; None when there is none."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # the name, in parentheses, may hold blanks and parentheses (proc_pid_stat(5))
-            fields = file.read().rpartition(b")")[2].split()
-    except FileNotFoundError:
+            return parse_stat(file.read())
+    except OSError:
+        return None
+
+
+def started(pid: int) -> str | None:
+    """When process `pid` started, as the system tells it; None when there is no such process."""
+    found = stat(pid)
+    if found is None:
         return None if os.path.exists("/proc/self/stat") else _started_by_ps(pid)
-    except OSError:  # it ended while it was being read
-        return None
-    if len(fields) < 20 or fields[0] in (b"Z", b"X"):
-        return None
-    return f"{_boot()}-{fields[19].decode()}"
+    return None if found.is_dead else f"{_boot()}-{found.ticks}"
 
 
 def _boot() -> str:

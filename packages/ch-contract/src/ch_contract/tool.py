@@ -202,12 +202,18 @@ def pipe(
 
 
 def attempt(tool: str, document: Run, streams: Streams, work: Callable[[], None]) -> None:
-    """Run `work`; a Problem it raises is added to `document` and told on standard error."""
+    """Run `work`; a Problem it raises is added to `document` and told on standard error.
+
+    The traceback of one of the kind "bug" is kept.
+    """
     try:
         work()
     except Problem as problem:
         document["problem"] = problem.section(tool)
-        streams.say(f"{tool}: {problems.sentence(document['problem'])}")
+        line = problems.sentence(document["problem"])
+        if problem.kind == "bug":
+            line = f"{line} — {_record_bug(tool, [])}"
+        streams.say(f"{tool}: {line}")
 
 
 def information(tool: str, flags: Flags, streams: Streams, usage: str) -> bool:
