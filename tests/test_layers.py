@@ -58,6 +58,7 @@ STARTING_CALLS = {
 STARTING_MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess", "concurrent"}
 MAY_START = {
     "ch_exec/supervise.py": "runs the command",
+    "ch_exec/descendants.py": "asks ps for the processes where there is no /proc",
     "ch_exec/backends/": "run the command elsewhere",
     "ch_gate/shfmt.py": "asks shfmt for the syntax tree",
     "ch_contract/processes.py": "asks ps for a start time where there is no /proc",
@@ -78,7 +79,8 @@ VAGUE_NAMES = {
 }
 MAY_CATCH_ALL = {
     "ch_contract/tool.py": "the last line of defence: one line and a file with the traceback",
-    "ch_exec/supervise.py": "the forked child has no caller; it reports by a pipe and exits",
+    "ch_exec/supervise.py": "the forked child reports by a pipe; a failure must not keep us from"
+    " ending the command",
 }
 
 

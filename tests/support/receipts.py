@@ -53,6 +53,8 @@ def result(path=None, raw=b"", **fields):
         "restored": [],
         "unenforced": [],
         "processes_ended": 0,
+        "processes_left": 0,
+        "output_reopened": False,
         **fields,
     }
 

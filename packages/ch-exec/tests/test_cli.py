@@ -18,7 +18,7 @@ def test_help_is_the_manual_page(run_tool):
     done = run_tool(main, ["--help"])
     assert (done.stdout, done.stderr, done.code) == (USAGE, "", 0)
     assert f"```text\n{USAGE}```" in (ROOT / "README.md").read_text()
-    for command in ("run", "backends"):
+    for command in ("run", "stop", "backends"):
         assert run_tool(main, [command, "--help"]) == done
 
 
@@ -32,7 +32,11 @@ def test_help_is_the_manual_page(run_tool):
         (["run"], "give either --command or --file — see ch-exec --help"),
         (["run", "--command", "a", "--file", "b"], "give either --command or --file — see ch-exec --help"),
         (["run", "--command", ""], "the command is empty, or holds a NUL character"),
-        (["run", "--command", "a", "b"], "unexpected word 'b' — see ch-exec --help"),
+        (["run", "--command", "a", "b"], "the command is given with --command or --file, not as a word"),
+        (["run", "curl -H 'Authorization: abc'"], "the command is given with --command or --file, not as a word"),
+        (["stop"], "name the run with --run-id — run ids look like r-6a1b2c3d4e5f6071"),
+        (["stop", "--run-id", "../x"], "name the run with --run-id — run ids look like r-6a1b2c3d4e5f6071"),
+        (["stop", "r-00000001"], "unexpected word 'r-00000001' — see ch-exec --help"),
         (["run", "--command", "a", "--timeout", "0"], "--timeout is 1 to 86400 seconds, got '0'"),
         (["run", "--command", "a", "--timeout", "1.5"], "--timeout is 1 to 86400 seconds, got '1.5'"),
         (["run", "--command", "a", "--timeout", "9" * 5000], f"--timeout is 1 to 86400 seconds, got '{'9' * 5000}'"),
@@ -240,9 +244,55 @@ def test_an_accepted_command_runs_and_says_under_what(pipe_step, staged, state):
     document = staged(text, decision="ask", decisions=[accepted])
     done = pipe_step(document, "--exit-code")
     record = json.loads((state / "runs" / document["run_id"] / "run.json").read_bytes())
-    assert (done.document["result"]["approval"], record["approval"], done.code) == (
-        "accept-unsandboxed", "accept-unsandboxed", 0,
-    )  # fmt: skip
+    assert (record["approval"], record["approval_id"]) == ("accept-unsandboxed", "c-1")
+    assert (done.document["result"]["approval"], done.code) == ("accept-unsandboxed", 0)
+
+
+GOAL = (
+    "the action goal-set needs ch-goal, and none stands in the pipe",
+    "nothing was done; put `ch-goal guard` before ch-gate and `ch-goal` after ch-exec",
+)
+
+
+def test_a_goal_action_is_not_passed_on_in_silence(pipe_step, staged, state):
+    """Without a ch-goal in the pipe the document leaves with a problem."""
+    document = staged("true")
+    del document["verdict"]
+    document["payload"].update(kind="goal", form="fenced", command=None, body="Ship it\n")
+    document["payload"]["metadata"].update(session="s1", action="goal-set")
+    problem = problem_of(pipe_step(document))
+    assert (problem["kind"], problem["message"], problem["hint"]) == ("refused", *GOAL)
+    assert not state.exists()
+
+
+SECRET = "curl -H 'Authorization: Bearer abcdefgh'"
+
+
+def a_list(document):
+    document["payload"]["command"] = [SECRET]
+
+
+def an_object(document):
+    document["verdict"]["parts"][0] = {"kind": "command", "subject": SECRET}
+
+
+def a_wrong_kind(document):
+    document["payload"]["kind"] = SECRET
+
+
+def an_unknown_decision(document):
+    document["verdict"]["parts"][0]["matches"] = SECRET
+
+
+@pytest.mark.parametrize("change", [a_list, an_object, a_wrong_kind, an_unknown_decision])
+def test_what_is_said_of_a_bad_document_does_not_hold_the_command(pipe_step, staged, change):
+    """Complaints end up in logs and in bug reports; commands hold secrets."""
+    document = staged(SECRET)
+    change(document)
+    done = pipe_step(document)
+    assert (done.stdout, done.code) == ("", 65)
+    assert "Authorization" not in done.stderr
+    assert "abcdefgh" not in done.stderr
 
 
 def test_a_backend_without_a_contract_is_refused(pipe_step, staged, state, monkeypatch):

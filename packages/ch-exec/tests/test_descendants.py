@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ch_exec.descendants import Process, children_of, listing, members, parse_ps, parse_stat
+from ch_exec.descendants import Process, children_of, listing, members, parse_ps
 
 OWN, SHELL = 100, 200
 
@@ -38,6 +38,17 @@ def test_one_process_beside_the_shell(process, before, belongs):
     shell = Process(SHELL, OWN, SHELL, SHELL)
     expected = [SHELL, 300] if belongs else [SHELL]
     assert belonging([shell, Process(OWN, 1, OWN, OWN), process], before) == expected
+
+
+def test_without_its_shell_a_run_is_known_by_its_mark():
+    """Its number may be another's by now: group and session say nothing."""
+    table = [
+        Process(SHELL, 1, SHELL, SHELL),
+        Process(300, 1, SHELL, SHELL),
+        Process(400, 1, 400, 400, is_marked=True),
+        Process(401, 400, 401, 401),
+    ]
+    assert [process.pid for process in members(table, None, OWN, None)] == [400, 401]
 
 
 def test_children_of_what_was_ours_before_are_spared():
@@ -80,22 +91,6 @@ def test_parents_come_before_their_children():
         Process(SHELL, OWN, SHELL, SHELL, start="9"),
     ]
     assert [p.pid for p in members(processes, SHELL, OWN, frozenset())] == [SHELL, 300, 301, 7]
-
-
-def test_stat_is_read_though_the_name_holds_parentheses():
-    """A program may call itself anything."""
-    rest = b"S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 1 2"
-    process = parse_stat(b"31 (a) R 1 (b) " + rest)
-    assert (process.pid, process.parent, process.group, process.session) == (31, 7, 8, 9)
-    assert (process.start, process.is_dead) == ("4242", False)
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=60))
-def test_any_bytes_are_a_process_or_none(data):
-    """What is cut short is left out, never an exception of the parser."""
-    process = parse_stat(data)
-    assert process is None or isinstance(process, Process)
 
 
 PS = """\

@@ -31,12 +31,12 @@ HEADER = "$ make test  (+1 lines)\n  in /work/project · session alpha · timeou
 class Terminal:
     """Takes what a view sends, as long as it is not held; and the time."""
 
-    def __init__(self):
+    def __init__(self, *, is_colored=True):
         self.bytes = b""
         self.held = False
         self.now = 0.0
         self.closed = False
-        self.view = View(self.send, self.close, lambda: self.now)
+        self.view = View(self.send, self.close, lambda: self.now, is_colored=is_colored)
 
     def send(self, data):
         if self.held:
@@ -68,6 +68,21 @@ class Terminal:
 def test_only_colours_pass(text, shown):
     """Controls that move, clear, answer or set something are taken out or made visible."""
     assert tame(text) == shown
+
+
+def test_without_colour_no_colour_passes():
+    """Header, output and end hold no sequence that colours; the rest is as ever."""
+    terminal = Terminal(is_colored=False)
+    terminal.view.begin(
+        Plan(
+            run_id="r-00000001", command="echo \x1b[31mred", cwd="/a\x1b[1m", shell="/bin/sh",
+            dialect="posix", timeout=5,
+        )
+    )  # fmt: skip
+    terminal.view.show(b"\x1b[1;31mred\x1b[")
+    terminal.view.show(b"0m\x1b[K\x07\n")
+    terminal.view.end()
+    assert terminal.text == "$ echo red\n  in /a · timeout 5 s\nred\x1b[K^G\n"
 
 
 @settings(deadline=None)
@@ -198,6 +213,29 @@ def test_a_live_run_and_a_silent_one_give_the_same_document(staged, spawn, proje
     )
     with open(live["result"]["output_path"], "rb") as file:
         assert file.read() == b"one\n\x1b[32mtwo\x1b[0m\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "variable", "is_colored"),
+    [
+        (None, None, True),
+        ("auto", "", True),
+        ("always", None, True),
+        ("never", None, False),
+        (None, "1", False),
+        ("always", "0", False),
+    ],
+)
+def test_who_wants_no_colour(staged, user_settings, monkeypatch, *, setting, variable, is_colored):
+    """The setting decides, and NO_COLOR outweighs it whatever it holds."""
+    user_settings({"shell": "bash", **({"color": setting} if setting is not None else {})})
+    if variable is not None:
+        monkeypatch.setenv("NO_COLOR", variable)
+    document, shown = on_pty(staged("printf '\\033[31mred\\033[0m\\n'"))
+    lines = shown.replace("\r\n", "\n").split("\n", 2)
+    assert lines[2] == ("\x1b[31mred\x1b[0m\n\x1b[0m" if is_colored else "red\n")
+    with open(document["result"]["output_path"], "rb") as file:
+        assert file.read() == b"\x1b[31mred\x1b[0m\n"
 
 
 @pytest.mark.parametrize(

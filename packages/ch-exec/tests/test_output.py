@@ -64,7 +64,7 @@ def test_what_is_written_behind_the_end_is_not_counted(tmp_path):
         output.finish()
         file.write(b"three\n")
     output.close()
-    assert (counted(output.tally), output.emptied) == (expected(b"one\ntwo\n"), False)
+    assert (counted(output.tally), output.reopened) == (expected(b"one\ntwo\n"), False)
 
 
 class Shown:
@@ -117,4 +117,24 @@ def test_an_output_that_was_begun_anew_is_counted_anew(tmp_path, later):
     path.write_bytes(later)
     output.finish()
     output.close()
-    assert (counted(output.tally), output.emptied) == (expected(later), True)
+    assert (counted(output.tally), output.reopened) == (expected(later), True)
+
+
+@pytest.mark.parametrize("known", ["watched", "no such call", "none left"])
+@pytest.mark.parametrize("mode", ["wb", "ab"])
+def test_a_writer_that_opens_the_file_itself_is_noticed(tmp_path, monkeypatch, known, mode):
+    """Also before a byte was read; where the system cannot tell, lost bytes alone tell."""
+    path = tmp_path / "output.txt"
+    if known == "no such call":
+        monkeypatch.setattr("ch_exec.libc.function", lambda _name: None)
+    if known == "none left":
+        monkeypatch.setattr("ch_exec.libc.function", lambda _name: lambda *_arguments: -1)
+    with path.open("wb", buffering=0) as own:
+        output = Output(str(path))
+        own.write(b"own\n")
+        with path.open(mode) as other:
+            other.write(b"other\n")
+        output.finish()
+        output.close()
+    assert output.reopened == (known == "watched")
+    assert counted(output.tally) == expected(path.read_bytes())

@@ -91,12 +91,38 @@ def test_allowed_and_turned_down_is_refused(staged):
     assert outcome(staged(TEXT, decisions=[decision("accept")])) is True
 
 
-@pytest.mark.parametrize("kind", ["goal", "control", "ignored", "malformed"])
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [("allow", "reject"), ("allow", "cancelled"), ("allow", "accept-edited"), ("ask", "reject")],
+)
+def test_a_command_that_was_turned_down_never_runs(staged, part, kind):
+    """Also when it was another part of the payload that had to be asked about."""
+    document = staged(TEXT, decision="ask", decisions=[decision(kind)])
+    document["verdict"]["parts"][0]["decision"] = part
+    assert outcome(document) is False
+    document["decisions"] = [decision("accept-unsandboxed"), decision(kind)]
+    assert outcome(document) is False
+    document["decisions"] = [decision(kind), decision("accept-unsandboxed")]
+    assert outcome(document) is False
+
+
+@pytest.mark.parametrize("kind", ["control", "ignored", "malformed"])
 def test_other_kinds_are_foreign(staged, kind):
     """What is no command is none of this tool's business."""
     document = staged(TEXT)
     document["payload"]["kind"] = kind
     assert outcome(document) == "foreign"
+
+
+def test_a_goal_action_needs_a_goal_tool_in_the_pipe(staged):
+    """Nobody would see that nothing was done, if ch-exec passed it on in silence."""
+    document = staged(TEXT, action="goal-set")
+    document["payload"].update(kind="goal", command=None)
+    assert outcome(document) == (
+        "refused: the action goal-set needs ch-goal, and none stands in the pipe"
+    )
+    for section in ("standing", "result"):
+        assert outcome({**document, section: {}}) == "foreign"
 
 
 def test_a_payload_without_a_command_is_foreign(staged):
@@ -124,19 +150,41 @@ def test_a_guarded_payload_needs_its_guard(staged, key, value, header):
     assert outcome(document) is True
 
 
-def test_a_command_runs_after_its_changes_or_not_at_all(staged):
-    """A mixed payload's command needs the changes applied."""
+NOT_APPLIED = (
+    "refused: the file changes of this payload were not applied, so its command was not run"
+)
+FAILED = "refused: a file change of this payload failed, so its command was not run"
+REJECTED = "refused: all file changes of this payload were rejected, so its command was not run"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "rolled_back", "expected"),
+    [
+        (None, False, NOT_APPLIED),
+        ([], False, NOT_APPLIED),
+        (["NEW"], True, NOT_APPLIED),
+        (["FAILED"], True, NOT_APPLIED),
+        (["REJECTED"], False, REJECTED),
+        (["REJECTED", "REJECTED"], False, REJECTED),
+        (["FAILED"], False, FAILED),
+        (["NEW", "FAILED"], False, FAILED),
+        (["REJECTED", "FAILED"], False, FAILED),
+        (["NEW"], False, True),
+        (["UPDATED"], False, True),
+        (["DELETED"], False, True),
+        (["NO-CHANGE"], False, True),
+        (["REJECTED", "NEW"], False, True),
+    ],
+)
+def test_a_command_runs_after_its_changes_or_not_at_all(staged, outcomes, rolled_back, expected):
+    """A mixed payload's command needs one change done, and none failed."""
     document = staged(TEXT)
     document["payload"]["kind"] = "mixed"
     document["payload"]["changes"] = [{"path": "a", "kind": "file", "op": "auto", "content": "x\n"}]
-    refused = (
-        "refused: the file changes of this payload were not applied, so its command was not run"
-    )
-    assert outcome(document) == refused
-    document["applied"] = {"entries": [], "rolled_back": True}
-    assert outcome(document) == refused
-    document["applied"]["rolled_back"] = False
-    assert outcome(document) is True
+    if outcomes is not None:
+        entries = [{"path": "a", "outcome": word, "sha256": None} for word in outcomes]
+        document["applied"] = {"entries": entries, "rolled_back": rolled_back}
+    assert outcome(document) == expected
 
 
 def test_the_plan_holds_what_was_judged(staged):
@@ -149,7 +197,9 @@ def test_the_plan_holds_what_was_judged(staged):
     assert made.shell.endswith("/bash")
     assert plan(staged(TEXT, timeout=7), settings, "").timeout == 7
     held = staged(TEXT, decision="ask", decisions=[decision("accept-unsandboxed")])
-    assert plan(held, settings, "").approval == "accept-unsandboxed"
+    under = plan(held, settings, "")
+    assert (under.approval, under.approval_id) == ("accept-unsandboxed", "c-1")
+    assert made.approval_id is None
 
 
 def test_another_language_than_the_judged_one_is_refused(staged):

@@ -1,9 +1,11 @@
 """Real commands under a real ch-exec: how they end, and that nothing of them is left."""
 
+import errno
 import hashlib
 import http.server
 import json
 import os
+import pty
 import signal
 import stat
 import subprocess
@@ -15,7 +17,10 @@ import pytest
 
 from ch_contract import documents, processes
 from ch_contract.checker import accepts
+from ch_contract.shells import DIALECTS, find
+from ch_exec import descendants, main
 from ch_exec.descendants import children_of
+from ch_exec.ending import send
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks into /proc")
 
@@ -108,10 +113,12 @@ def test_the_whole_document_of_a_run(pipe_step, staged, state, project):
         "restored": [],
         "unenforced": [],
         "processes_ended": 0,
+        "processes_left": 0,
+        "output_reopened": False,
     }
     assert (folder / "output.txt").read_bytes() == data
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
-    assert modes == {"output.txt": 0o600, "run.json": 0o600}
+    assert modes == {"command.txt": 0o600, "output.txt": 0o600, "run.json": 0o600}
     for private in (folder, folder.parent, state, state / "open"):
         assert stat.S_IMODE(private.stat().st_mode) == 0o700
     record = json.loads((folder / "run.json").read_bytes())
@@ -210,12 +217,24 @@ def test_the_environment_of_the_command(pipe_step, staged, monkeypatch, project)
     for name in ("BASH_ENV", "ENV"):
         monkeypatch.setenv(name, str(project / "env.sh"))
     monkeypatch.setenv("BASHOPTS", "extglob")
+    removed = (
+        "BASH_COMPAT",
+        "POSIXLY_CORRECT",
+        "FPATH",
+        "ZDOTDIR",
+        "NULLCMD",
+        "READNULLCMD",
+        "PS4",
+    )
+    for name in (*removed, "BASH_FUNC_ls%%"):
+        monkeypatch.setenv(name, "() { echo sneaked in; }")
     document = staged("env; shopt -q extglob; echo extglob=$?")
     result = pipe_step(document).document["result"]
     seen = dict(line.split("=", 1) for line in output_of(result).decode().splitlines())
     expected = {
         **{name: value for name, value in os.environ.items() if name not in (
-            "CLIP_HARNESS_TOKEN", "CDPATH", "BASH_ENV", "ENV", "BASHOPTS", "OLDPWD")},
+            "CLIP_HARNESS_TOKEN", "CDPATH", "BASH_ENV", "ENV", "BASHOPTS", "OLDPWD",
+            "BASH_FUNC_ls%%", *removed)},
         "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "PAGER": "cat", "MANPAGER": "cat",
         "SYSTEMD_PAGER": "cat", "PWD": str(project), "CH_EXEC_RUN": document["run_id"],
         "extglob": "1", "_": seen["_"], "SHLVL": seen["SHLVL"],
@@ -234,15 +253,52 @@ def test_the_command_starts_clean(spawn, staged, project):
     assert lines == ["SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000", "0027", "0 1 2 "]
 
 
-@pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "ksh", "sh"])
+SHELLS = ("bash", "dash", "zsh", "ksh", "sh")
+
+
+def use_shell(user_settings, shell):
+    """Set `shell` as the shell; gives its dialect. One that is missing is no reason to pass."""
+    assert find(shell) is not None, f"{shell} is not installed; .ci/packages installs it"
+    user_settings({"shell": shell})
+    return DIALECTS[shell]
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["argument", "file"])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_no_shell_reads_anything_before_the_judged_text(
+    pipe_step, staged, user_settings, home, monkeypatch, *, shell, long
+):
+    """No start-up file, function, alias or parameter of the user's stands in for a command."""
+    dialect = use_shell(user_settings, shell)
+    sneaky = "echo sneaked in\nalias ls='echo sneaked in'\nls() { echo sneaked in; }\n"
+    folder = home / "elsewhere"
+    folder.mkdir()
+    files = (".bashrc", ".bash_profile", ".profile", ".zshenv", ".zshrc", ".mkshrc", ".kshrc")
+    for name in (*files, "elsewhere/.zshenv", "elsewhere/env", "elsewhere/sneaky"):
+        (home / name).write_text(sneaky)
+    for name in ("ENV", "BASH_ENV"):
+        monkeypatch.setenv(name, str(folder / "env"))
+    monkeypatch.setenv("ZDOTDIR", str(folder))
+    monkeypatch.setenv("FPATH", str(folder))
+    monkeypatch.setenv("NULLCMD", "sneaky")
+    monkeypatch.setenv("READNULLCMD", "echo")
+    monkeypatch.setenv("BASH_FUNC_ls%%", "() { echo sneaked in; }")
+    # bash believes to be started by ssh
+    monkeypatch.setenv("SSH_CLIENT", "192.0.2.1 1 22")
+    monkeypatch.delenv("SHLVL", raising=False)
+    (home / "seen").mkdir()
+    (home / "seen" / "file").write_text("")
+    text = f"ls {home}/seen; sneaky 2>/dev/null; true"
+    if long:
+        text += f"\n# {'x' * 130_000}\n"
+    result = pipe_step(staged(text, dialect=dialect)).document["result"]
+    assert (output_of(result), result["exit_code"]) == (b"file\n", 0)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_reads_the_text_as_it_is(pipe_step, staged, user_settings, shell):
     """Short and long, a text that begins with a dash too: no limit of the argument list."""
-    from ch_contract.shells import DIALECTS, find
-
-    if find(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    user_settings({"shell": shell})
-    dialect = DIALECTS[shell]
+    dialect = use_shell(user_settings, shell)
     result = pipe_step(staged("echo 'a\tb' $((1+1))", dialect=dialect)).document["result"]
     assert output_of(result) == b"a\tb 2\n"
     text = "wc -c <<'END'\n" + "é" * 70_000 + "\nEND\n"
@@ -342,6 +398,227 @@ def test_a_cancel_that_came_first_ends_the_run_at_once(pipe_step, staged, state)
     folder.mkdir(parents=True)
     (folder / "cancel").touch()
     assert pipe_step(document).document["result"]["exit_desc"] == "cancelled"
+
+
+@pytest.mark.parametrize("fault", ["missing", errno.ENOSYS, errno.EPERM, errno.EMFILE])
+def test_a_timeout_without_process_descriptors(pipe_step, staged, monkeypatch, fault):
+    """Old kernels, other builds of Python and filters of containers have none: ended all the same."""
+    if fault == "missing":
+        monkeypatch.delattr(os, "pidfd_open")
+    else:
+
+        def refuse(_pid):
+            raise OSError(fault, os.strerror(fault))
+
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+    word = "82.5"
+    document = staged(f"setsid env -i sleep {word} & sleep {word}", timeout=1)
+    result = pipe_step(document).document["result"]
+    assert ending(result) == (None, "timed out after 1 s", "SIGTERM", True, False)
+    assert (result["processes_ended"], result["processes_left"]) == (3, 0)
+    assert with_word(word) == []
+
+
+@pytest.mark.parametrize("fault", [errno.ENOSYS, errno.EPERM])
+def test_a_timeout_where_signals_go_by_no_descriptor(pipe_step, staged, monkeypatch, fault):
+    """The descriptor may be had and its call be forbidden."""
+
+    def refuse(_fd, _number):
+        raise OSError(fault, os.strerror(fault))
+
+    monkeypatch.setattr(signal, "pidfd_send_signal", refuse)
+    result = pipe_step(staged("sleep 82.25", timeout=1)).document["result"]
+    assert (result["timed_out"], result["signal"], with_word("82.25")) == (True, "SIGTERM", [])
+
+
+def test_an_id_that_was_given_again_gets_no_signal(monkeypatch):
+    """The start time is compared whether there is a descriptor or not."""
+    other = subprocess.Popen(["sleep", "83"])
+    try:
+        process = descendants.read(other.pid)
+        process.start = str(int(process.start) - 1)
+        assert not send(process, signal.SIGKILL)
+        monkeypatch.delattr(os, "pidfd_open")
+        assert not send(process, signal.SIGKILL)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def failing(monkeypatch, where, error):
+    """Let a piece of the supervision fail once the command runs."""
+
+    def fail(*_arguments, **_options):
+        raise error
+
+    monkeypatch.setattr(where, fail)
+
+
+IO_ERROR = OSError(errno.EIO, os.strerror(errno.EIO))
+BEGUN = "the command was started, and could not be followed to its end:"
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "kind", "said", "code"),
+    [
+        ("ch_exec.output.Output.advance", IO_ERROR, "system", "Input/output error", 74),
+        ("ch_exec.output.Output.advance", ZeroDivisionError(), "bug", "ZeroDivisionError", 70),
+        ("ch_exec.supervise.Wakeups.wait", IO_ERROR, "system", "Input/output error", 74),
+    ],
+)
+def test_a_failure_of_the_supervision_ends_the_command(
+    pipe_step, staged, state, monkeypatch, *, where, error, kind, said, code
+):
+    """Nothing lives on, and nobody says that nothing was run."""
+    word = "84.5"
+    document = staged(f"setsid env -i sleep {word} & sleep {word}")
+    with monkeypatch.context() as patch:
+        failing(patch, where, error)
+        done = pipe_step(document, "--exit-code")
+    assert with_word(word) == []
+    problem, result = done.document["problem"], done.document["result"]
+    assert (problem["kind"], problem["message"], done.code) == (kind, f"{BEGUN} {said}", code)
+    assert problem["hint"] == "look at what it has done before you run it again"
+    assert (result["exit_code"], result["exit_desc"], result["processes_left"]) == (
+        None, "ended, because it could not be followed", 0,
+    )  # fmt: skip
+    # what has run stays claimed
+    assert (state / "runs" / document["run_id"] / "run.json").exists()
+    assert (state / "open" / f"{document['run_id']}.json").exists()
+    assert (state / "bugs").exists() == (kind == "bug")
+
+
+def test_a_failure_after_the_end_keeps_the_end(pipe_step, staged, monkeypatch):
+    """The command ended by itself; only its output could not be read."""
+    failing(monkeypatch, "ch_exec.output.Output.finish", IO_ERROR)
+    document = pipe_step(staged("exit 3")).document
+    assert ending(document["result"]) == (3, "exit 3", None, False, False)
+    assert document["problem"]["message"] == f"{BEGUN} Input/output error"
+
+
+def test_a_failure_that_hits_the_ending_too(pipe_step, staged, monkeypatch):
+    """Where not even the processes can be listed, the shell's group is killed, and that is told."""
+    word = "85.5"
+    failing(monkeypatch, "ch_exec.descendants.table", OSError(errno.EMFILE, "Too many open files"))
+    document = pipe_step(staged(f"sleep {word} & sleep {word}", timeout=1)).document
+    result = document["result"]
+    assert ending(result) == (None, "timed out after 1 s", "SIGKILL", True, False)
+    wait_for(lambda: with_word(word) == [], what="the end")
+    assert document["problem"]["message"] == f"{BEGUN} Too many open files"
+
+
+def test_what_could_not_be_ended_is_in_the_result(pipe_step, staged, monkeypatch):
+    """The block and the ledger can tell of it."""
+    monkeypatch.setattr("ch_exec.ending.send", lambda _process, _number: False)
+    word = "86.5"
+    done = pipe_step(staged(f"exec sleep {word}", timeout=1))
+    for pid in with_word(word):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    result = done.document["result"]
+    assert (result["processes_ended"], result["processes_left"]) == (0, 1)
+    assert "1 processes of the run" in done.stderr
+
+
+def orphaned(started, staged, state, command, words, **metadata):
+    """A run whose ch-exec was killed; gives its id once `words` processes of it live."""
+    document = staged(command, **metadata)
+    process = started(document)
+    word, count = words
+    wait_for(lambda: len(with_word(word)) == count, what="the start")
+    process.kill()
+    process.wait()
+    return document["run_id"]
+
+
+ORPHANS = {
+    "shell": "sleep {w}; true",
+    "background": "sleep {w} & setsid sleep {w} & wait",
+    "stubborn": "trap '' TERM; sleep {w}; sleep {w}",
+    "unmarked child": "env -i sleep {w}; true",
+}
+
+
+@pytest.mark.parametrize("name", ORPHANS)
+def test_stop_ends_what_a_killed_harness_left(started, staged, state, spawn, name):
+    """No timeout and no cancel reaches such a run; `stop` does, within two seconds."""
+    word = "87.5"
+    count = 2 if name == "background" else 1
+    run_id = orphaned(started, staged, state, ORPHANS[name].format(w=word), (word, count))
+    before = time.monotonic()
+    done = spawn("ch-exec", "stop", "--run-id", run_id)
+    assert time.monotonic() - before < 2 + 1.5
+    assert with_word(word) == []
+    assert (done.stdout, done.stderr, done.code) == (f"processes ended: {count + 1}\n", "", 0)
+    again = spawn("ch-exec", "stop", "--run-id", run_id)
+    assert again == ("", f"ch-exec: nothing of the run {run_id} lives\n", 1)
+
+
+def test_stop_finds_what_outlived_its_shell_by_the_mark(spawn, staged, pipe_step):
+    """A run that has ended may have left something in the background."""
+    word = "88.5"
+    document = staged(f"setsid sleep {word} & echo up")
+    pipe_step(document)
+    wait_for(lambda: with_word(word), what="the start")
+    done = spawn("ch-exec", "stop", "--run-id", document["run_id"])
+    assert (done.stdout, done.stderr, done.code) == ("processes ended: 1\n", "", 0)
+    wait_for(lambda: not with_word(word), what="the end")
+
+
+def test_stop_lets_a_living_ch_exec_tell_of_the_cancel(started, staged, spawn):
+    """Who watches the run is asked first, and its document says `cancelled`."""
+    word = "89.5"
+    document = staged(f"sleep {word}; true")
+    process = started(document)
+    wait_for(lambda: with_word(word), what="the start")
+    done = spawn("ch-exec", "stop", "--run-id", document["run_id"])
+    assert (done.stdout, done.stderr, done.code) == ("processes ended: 2\n", "", 0)
+    result = json.loads(process.stdout.read())["result"]
+    assert ending(result) == (None, "cancelled", "SIGTERM", False, True)
+
+
+def test_stop_spares_strangers(run_tool, staged, state, pipe_step):
+    """A number that was given again, another run's mark, a run nobody knows: nothing is ended."""
+    document = staged("true")
+    pipe_step(document)
+    record = state / "runs" / document["run_id"] / "run.json"
+    other = subprocess.Popen(["sleep", "90"], env={"CH_EXEC_RUN": "r-0123456789abcdef"})
+    try:
+        values = {**json.loads(record.read_bytes()), "pid": other.pid}
+        record.write_text(json.dumps(values))
+        for run_id in (document["run_id"], "r-00000000"):
+            done = run_tool(main, ["stop", "--run-id", run_id])
+            assert done == ("", f"ch-exec: nothing of the run {run_id} lives\n", 1)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+    assert not (record.parent / "cancel").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh"])
+@pytest.mark.parametrize(
+    ("command", "is_reopened"),
+    [
+        ("echo a; echo b > /dev/stderr; echo c", True),
+        ("echo a; echo b | tee /dev/stderr; echo c", True),
+        ("echo a; echo b >&2; echo c", False),
+        ("echo a; (echo b; sh -c 'echo c >&2') 2>&1", False),
+    ],
+)
+def test_an_output_opened_anew_is_told(
+    pipe_step, staged, user_settings, *, shell, command, is_reopened
+):
+    """However fast it was: what was printed before may be lost, and the result says so."""
+    dialect = use_shell(user_settings, shell)
+    done = pipe_step(staged(command, dialect=dialect))
+    result = done.document["result"]
+    assert (result["output_reopened"], result["exit_code"]) == (is_reopened, 0)
+    assert ("opened its own output file anew" in done.stderr) == is_reopened
+    # appended, with no hole in between
+    assert b"\0" not in output_of(result)
+    assert output_of(result).endswith(b"c\n")
 
 
 def test_what_was_our_child_before_is_not_ended(pipe_step, staged):
@@ -449,8 +726,44 @@ def test_a_document_that_nobody_takes(staged, spawn, stream):
             stderr=subprocess.PIPE,
             check=False,
         )
-    assert done.returncode in (70, 74)
-    assert b"Traceback" not in done.stderr
+    assert (done.returncode, Path("count").read_text()) == (74, "x\n")
+    assert done.stderr.startswith(b"ch-exec: cannot write standard output: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def sinks():
+    """Three kinds of standard output that takes nothing, each with what is to be closed later."""
+    with open("/dev/null", "wb") as null:
+        yield "closed", 'exec ch-exec "$@" >&-', null
+    with open("/dev/full", "wb") as full:
+        yield "full", 'exec ch-exec "$@"', full
+    own, other = pty.openpty()
+    os.close(own)
+    with open(other, "wb", buffering=0) as gone:
+        yield "terminal that is gone", 'exec ch-exec "$@"', gone
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run", "--command", "echo hello"],
+        ["run", "--json", "--command", "echo hello"],
+        ["run", "--command", "head -c 2000000 /dev/zero"],
+        ["backends"],
+        ["backends", "--json"],
+        ["--help"],
+        ["--version"],
+    ],
+)
+def test_a_standard_output_that_takes_nothing_is_no_bug(staged, state, argv):
+    """A system error in one line, whichever command printed, and no bug report."""
+    for name, script, sink in sinks():
+        done = subprocess.run(
+            ["sh", "-c", script, "sh", *argv], stdout=sink, stderr=subprocess.PIPE, check=False
+        )
+        assert (name, done.returncode, done.stderr.count(b"\n")) == (name, 74, 1)
+        assert done.stderr.startswith(b"ch-exec: cannot write standard output: ")
+    assert not (state / "bugs").exists()
 
 
 @pytest.mark.heavy

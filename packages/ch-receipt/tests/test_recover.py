@@ -156,6 +156,7 @@ def test_a_command_that_still_runs_is_named(state, opened, dead):
         "sandbox": "none",
         "sandbox_digest": None,
         "approval": None,
+        "approval_id": None,
         "writes": None,
         "timeout": 120,
         "pid": pid,

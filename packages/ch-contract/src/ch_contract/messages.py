@@ -194,6 +194,8 @@ class Result(TypedDict):
     restored: list[str]
     unenforced: list[list[str]]
     processes_ended: int
+    processes_left: int
+    output_reopened: bool
 
 
 class StandingGoal(TypedDict):
@@ -301,6 +303,7 @@ class RunRecord(TypedDict):
     sandbox: str
     sandbox_digest: str | None
     approval: str | None
+    approval_id: str | None
     writes: list[str] | None
     timeout: int
     pid: int

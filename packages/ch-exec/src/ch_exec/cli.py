@@ -1,16 +1,16 @@
-"""The commands of ch-exec: the pipe step, `run` and `backends`."""
+"""The commands of ch-exec: the pipe step, `run`, `stop` and `backends`."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from ch_contract import clock, places, problems, shells, tool
+from ch_contract import clock, documents, places, problems, shells, tool
 from ch_contract import settings as settings_in_force
 from ch_contract.problems import Problem
 
 from . import backends
-from .planning import Plan, is_foreign, permitted, plan
+from .planning import Plan, Unfollowed, is_foreign, permitted, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ USAGE = """\
 usage: ch-exec [--exit-code] [--live auto|never] < run document > run document
        ch-exec run --command TEXT | --file FILE [--cwd DIR] [--timeout SECONDS]
                    [--live auto|never] [--json] [--exit-code]
+       ch-exec stop --run-id ID
        ch-exec backends [--json]
 
 Run an approved command and tell exactly what happened.
@@ -35,6 +36,7 @@ unchanged. Ending ch-exec by INT, TERM or HUP, or making the file runs/<run_id>/
 the command and all it started.
 
 `run` runs a command of your own, judged by nobody, prints its output and leaves no receipt.
+`stop` ends whatever still lives of a run, also when the harness that started it was killed.
 `backends` tells what each backend promises.
 
 options:
@@ -46,6 +48,7 @@ options:
   --file FILE        read the shell text from FILE (- for standard input)
   --cwd DIR          where to run it (here)
   --timeout SECONDS  how long it may take (the setting timeout)
+  --run-id ID        the run to end
   --json             print the result instead of the output, or the backends, as JSON
   --help             show this text
   --version          show the version
@@ -55,7 +58,7 @@ options:
 def execute(document: Run, streams: tool.Streams, live: str) -> None:
     """Run the command of `document` if it may run, and add its result.
 
-    Raises Problem; then nothing was run.
+    Raises Problem; then nothing was run, unless the document has a result all the same.
     """
     if not permitted(document):
         return
@@ -64,8 +67,13 @@ def execute(document: Run, streams: tool.Streams, live: str) -> None:
     settings = settings_in_force.load(cwd, document["project"])
     planned = plan(document, settings, shells.login_shell())
     # nobody watches a run that a watch or a hook began
-    view = _view(streams, live) if document["trigger"] == "explicit" else None
-    document["result"] = _run(planned, settings["backend"], streams, view)
+    watched = document["trigger"] == "explicit"
+    view = _view(streams, live, settings["color"]) if watched else None
+    try:
+        document["result"] = _run(planned, settings["backend"], streams, view)
+    except Unfollowed as problem:
+        document["result"] = problem.result
+        raise
 
 
 def _run(
@@ -82,12 +90,15 @@ def _run(
     return result
 
 
-def _view(streams: tool.Streams, live: str) -> View | None:
+def _view(streams: tool.Streams, live: str, color: str) -> View | None:
+    """The live view; `color` is the setting. None where there is no terminal to show it on."""
     if live == "never" or not streams.stderr.isatty():
         return None
     from .live import on_terminal
 
-    return on_terminal(streams.stderr)
+    # the view is on a terminal or not at all, so that auto and always say the same
+    is_colored = color != "never" and not os.environ.get("NO_COLOR")
+    return on_terminal(streams.stderr, is_colored=is_colored)
 
 
 def _check_folder(cwd: str) -> None:
@@ -118,7 +129,8 @@ def _run_command(argv: list[str], streams: tool.Streams) -> int:
     if tool.information(NAME, flags, streams, USAGE):
         return problems.OK
     if words:
-        raise Problem("usage", f"unexpected word {words[0]!r}", "see ch-exec --help")
+        # the word is not repeated: it may be a piece of the command
+        raise Problem("usage", "the command is given with --command or --file, not as a word")
     live = _live(flags)
     command = _command_text(flags, streams)
     cwd = os.path.abspath(os.path.expanduser(tool.text_flag(flags, "--cwd") or os.getcwd()))
@@ -133,16 +145,13 @@ def _run_command(argv: list[str], streams: tool.Streams) -> int:
         dialect=shell.dialect,
         timeout=_seconds(tool.text_flag(flags, "--timeout")) or settings["timeout"],
     )
-    view = _view(streams, live)
+    view = _view(streams, live, settings["color"])
     result = _run(planned, settings["backend"], streams, view, alone=True)
     if flags.get("--json"):
-        from ch_contract import documents
-
-        streams.stdout.write(documents.encode(result))
+        documents.put(streams.stdout, documents.encode(result))
     elif view is None or not streams.stdout.isatty():
         # the view has just shown it on that very terminal
         _print_output(result, streams)
-    streams.stdout.flush()
     if flags.get("--exit-code"):
         return _own_code(result)
     return problems.OK if result["exit_code"] == 0 else problems.NO
@@ -188,7 +197,7 @@ def _print_output(result: Result, streams: tool.Streams) -> None:
             data = file.read(min(left, 1 << 18))
             if not data:
                 break
-            streams.stdout.write(data)
+            documents.put(streams.stdout, data)
             left -= len(data)
 
 
@@ -207,6 +216,35 @@ def _own_code(result: Result) -> int:
     return 128 + (int(signal.Signals[base]) + int(offset or 0) if name else 0)
 
 
+def _stop(argv: list[str], streams: tool.Streams) -> int:
+    """`ch-exec stop`."""
+    import re
+
+    flags, words = tool.parse_flags(argv, {"--run-id": True, "--help": False, "--version": False})
+    if tool.information(NAME, flags, streams, USAGE):
+        return problems.OK
+    if words:
+        raise Problem("usage", f"unexpected word {words[0]!r}", "see ch-exec --help")
+    run_id = tool.text_flag(flags, "--run-id")
+    if run_id is None or not re.fullmatch("r-[0-9a-f]{8,32}", run_id):
+        raise Problem("usage", "name the run with --run-id", "run ids look like r-6a1b2c3d4e5f6071")
+    from .stop import stop
+
+    ended, left = stop(places.state_dir(), run_id)
+    if left:
+        raise Problem(
+            "system",
+            f"{left} processes of the run {run_id} could not be ended ({ended} were)",
+            "they may be another user's, or wait for a device; look for CH_EXEC_RUN in their"
+            " environment",
+        )
+    if not ended:
+        streams.say(f"{NAME}: nothing of the run {run_id} lives")
+        return problems.NO
+    streams.out(f"processes ended: {ended}\n")
+    return problems.OK
+
+
 def _tell_backends(argv: list[str], streams: tool.Streams) -> int:
     """`ch-exec backends`."""
     flags, words = tool.parse_flags(argv, {"--json": False, "--help": False, "--version": False})
@@ -216,11 +254,8 @@ def _tell_backends(argv: list[str], streams: tool.Streams) -> int:
         raise Problem("usage", f"unexpected word {words[0]!r}", "see ch-exec --help")
     contracts = [backends.contract(name) for name in sorted(backends.BACKENDS)]
     if flags.get("--json"):
-        from ch_contract import documents
-
         message: dict[str, Any] = {"format": "clip-harness/backends@1", "backends": contracts}
-        streams.stdout.write(documents.encode(message))
-        streams.stdout.flush()
+        documents.put(streams.stdout, documents.encode(message))
         return problems.OK
     for promised in contracts:
         for term, _ in backends.TERMS:
@@ -235,6 +270,8 @@ def main(argv: list[str], streams: tool.Streams) -> int:
     if argv and argv[0] == "run":
         # a report of a bug names the arguments, and a command may hold a secret
         return tool.guarded(NAME, ["run", "…"], streams, lambda: _run_command(argv[1:], streams))
+    if argv and argv[0] == "stop":
+        return tool.guarded(NAME, argv, streams, lambda: _stop(argv[1:], streams))
     if argv and argv[0] == "backends":
         return tool.guarded(NAME, argv, streams, lambda: _tell_backends(argv[1:], streams))
     return tool.guarded(NAME, argv, streams, lambda: _pipe_step(argv, streams))

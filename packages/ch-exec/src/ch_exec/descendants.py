@@ -1,20 +1,24 @@
 """Which processes belong to a run, however far they fled.
 
-Pure over a list of processes. A run's processes are the shell, whoever shares its process group
-or session, whoever carries the run's mark in its environment, all their children, and every
-orphan that came to us since the run began (on Linux we are the one that orphans below us come
-to). What was our child before the run began is none of it.
+`members` is pure over a list of processes. A run's processes are the shell, whoever shares its
+process group or session, whoever carries the run's mark in its environment, all their children,
+and every orphan that came to us since the run began (on Linux we are the one that orphans below us
+come to). What was our child before the run began is none of it.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+
+from ch_contract import processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MARK = "CH_EXEC_RUN"
+_HAS_PROC = sys.platform.startswith("linux")
 
 
 class Process:
@@ -42,22 +46,25 @@ class Process:
         self.is_marked = is_marked
 
 
-def parse_stat(data: bytes) -> Process | None:
-    """One process from the text of /proc/<pid>/stat; None when it is cut short."""
-    # the name, in parentheses, may hold blanks and parentheses (proc_pid_stat(5))
-    head, _, rest = data.rpartition(b")")
-    fields = rest.split()
+def table(run_id: str) -> list[Process]:
+    """All processes of the machine."""
+    if _HAS_PROC:
+        return listing(run_id)
+    return parse_ps(_ps(), run_id)
+
+
+def _ps() -> str:
+    """What `ps` tells, where there is no /proc (macOS): with each process's environment."""
+    import subprocess
+
+    command = ["/bin/ps", "-A", "-E", "-ww", "-o", "pid=,ppid=,pgid=,sess=,stat=,command="]
     try:
-        return Process(
-            int(head.partition(b"(")[0]),
-            int(fields[1]),
-            int(fields[2]),
-            int(fields[3]),
-            start=fields[19].decode("ascii"),
-            is_dead=fields[0] in (b"Z", b"X"),
+        done = subprocess.run(
+            command, capture_output=True, env={"LC_ALL": "C"}, timeout=1, check=False
         )
-    except (IndexError, ValueError):
-        return None
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace")
 
 
 def parse_ps(text: str, run_id: str) -> list[Process]:
@@ -99,11 +106,17 @@ def listing(run_id: str) -> list[Process]:
 
 def read(pid: int) -> Process | None:
     """Process `pid` from /proc; None when there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return parse_stat(file.read())
-    except OSError:
+    found = processes.stat(pid)
+    if found is None:
         return None
+    return Process(
+        pid,
+        found.parent,
+        found.group,
+        found.session,
+        start=found.ticks,
+        is_dead=found.is_dead,
+    )
 
 
 def _environment(name: str) -> list[bytes]:
@@ -136,9 +149,9 @@ def _children_by_parent(own: int) -> frozenset[int]:
 
 
 def members(
-    processes: Iterable[Process], shell: int, own: int, before: frozenset[int] | None
+    table: Iterable[Process], shell: int | None, own: int, before: frozenset[int] | None
 ) -> list[Process]:
-    """The processes of the run whose shell is `shell`; dead ones (zombies) too.
+    """The processes of the run whose shell is `shell` (None: it is gone); dead ones (zombies) too.
 
     `own` is our own process, `before` are its children from before the run; None where orphans
     do not come to us, so that a child of ours says nothing about the run.
@@ -146,7 +159,7 @@ def members(
     spared = (before or frozenset()) | {own}
     children: dict[int, list[Process]] = {}
     roots = []
-    for process in processes:
+    for process in table:
         children.setdefault(process.parent, []).append(process)
         if process.pid in spared:
             continue

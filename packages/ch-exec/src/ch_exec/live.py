@@ -2,9 +2,9 @@
 
 A header, the output as it is produced, and a line that says that it still runs when the output
 has been quiet. The output is hostile text: of its control sequences only colours and "erase the
-rest of the line" are passed on. The terminal is written without ever waiting for it, so a
-terminal that stands still (Ctrl-S) delays neither the command nor its timeout; what such a
-terminal misses is in output.txt, and the view says how much it left out.
+rest of the line" are passed on, and colours only where they are wanted. The terminal is written
+without ever waiting for it, so a terminal that stands still (Ctrl-S) delays neither the command nor
+its timeout; what such a terminal misses is in output.txt, and the view says how much it left out.
 """
 
 from __future__ import annotations
@@ -29,39 +29,44 @@ PATIENCE_SECONDS = 1.0
 # No honest sequence is longer; what looks like one and is, is shown as text.
 LONGEST_SEQUENCE = 4096
 
-_KEPT = r"\x1b\[[0-9;:]*m|\x1b\[[012]?K"
+_COLOR = r"\x1b\[[0-9;:]*m"
+_ERASE = r"\x1b\[[012]?K"
 # other control sequences, and the strings that carry titles, clipboards and links (ECMA-48)
 _DROPPED = (
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-Z\\^-~]"
 )
 _CONTROL = r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-_TOKENS = re.compile(f"({_KEPT})|({_DROPPED})|({_CONTROL})")
+_TOKENS = re.compile(f"({_COLOR})|({_ERASE})|({_DROPPED})|({_CONTROL})")
 _BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\x9c]*\x1b?|[ -/]*)?\Z")
 
 
-def tame(text: str) -> str:
-    """`text` with every control that could do more than colour it taken out or made visible."""
-    return _TOKENS.sub(_tamed, text)
+def tame(text: str, *, is_colored: bool = True) -> str:
+    """`text` with every control that could do more than colour it taken out or made visible.
 
+    Without `is_colored` the colours are taken out too.
+    """
 
-def _tamed(match: re.Match[str]) -> str:
-    if match[1]:
-        return match[1]
-    if match[2]:
-        return ""
-    code = ord(match[3])
-    if code < 0x20:
-        return f"^{chr(code + 0x40)}"
-    return "^?" if code == 0x7F else f"\\x{code:02x}"
+    def tamed(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[1] if is_colored else ""
+        if match[2] or match[3]:
+            return match[2] or ""
+        code = ord(match[4])
+        if code < 0x20:
+            return f"^{chr(code + 0x40)}"
+        return "^?" if code == 0x7F else f"\\x{code:02x}"
+
+    return _TOKENS.sub(tamed, text)
 
 
 class Tamer:
     """`tame` for text that comes in pieces, as bytes."""
 
-    __slots__ = ("_decoder", "_rest")
+    __slots__ = ("_decoder", "_is_colored", "_rest")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_colored: bool = True) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._is_colored = is_colored
         self._rest = ""
 
     def feed(self, data: bytes, *, final: bool = False) -> str:
@@ -73,7 +78,7 @@ class Tamer:
             if begun is not None:
                 self._rest = begun[0]
                 text = text[: begun.start()]
-        return tame(text)
+        return tame(text, is_colored=self._is_colored)
 
 
 class View:
@@ -85,6 +90,7 @@ class View:
         "_clock",
         "_column",
         "_is_beating",
+        "_is_colored",
         "_last",
         "_said",
         "_send",
@@ -98,11 +104,14 @@ class View:
         send: Callable[[bytes], int],
         close: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
+        *,
+        is_colored: bool = True,
     ) -> None:
         self._send = send
         self.close = close
         self._clock = clock
-        self._tamer = Tamer()
+        self._tamer = Tamer(is_colored=is_colored)
+        self._is_colored = is_colored
         self._backlog = b""
         self._skipped = 0
         self._column = False
@@ -115,8 +124,9 @@ class View:
         first, *more = plan.command.strip().split("\n")
         rest = f"  (+{len(more)} lines)" if more else ""
         session = f" · session {plan.session}" if plan.session is not None else ""
-        where = tame(plan.cwd.replace("\n", "^J"))
-        self._put(f"$ {tame(first)}{rest}\n  in {where}{session} · timeout {plan.timeout} s\n")
+        first = tame(first, is_colored=self._is_colored)
+        where = tame(plan.cwd.replace("\n", "^J"), is_colored=self._is_colored)
+        self._put(f"$ {first}{rest}\n  in {where}{session} · timeout {plan.timeout} s\n")
         self._begin = self._last = self._clock()
 
     def show(self, data: bytes) -> None:
@@ -153,7 +163,8 @@ class View:
         """Leave the terminal at the beginning of a line, without colours."""
         self._erase_beat()
         text = self._tamer.feed(b"", final=True)
-        self._put(text + "\x1b[0m" + ("\n" if self._column or text else ""))
+        reset = "\x1b[0m" if self._is_colored else ""
+        self._put(text + reset + ("\n" if self._column or text else ""))
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self._backlog and time.monotonic() < deadline:
             if not self._flush():
@@ -186,7 +197,7 @@ class View:
         return sent > 0
 
 
-def on_terminal(stream: BinaryIO) -> View | None:
+def on_terminal(stream: BinaryIO, *, is_colored: bool = True) -> View | None:
     """A view on the terminal behind `stream`; None when it cannot be opened."""
     stream.flush()
     try:
@@ -209,4 +220,4 @@ def on_terminal(stream: BinaryIO) -> View | None:
         with contextlib.suppress(OSError):
             os.close(fd)
 
-    return View(send, close)
+    return View(send, close, is_colored=is_colored)

@@ -2,15 +2,20 @@
 
 The command writes into the file itself; nothing stands in between that could fill up, stall or
 outlive it. So this reads behind the writer, and must notice when the command cuts its own output
-off: a redirection to /dev/stdout or /dev/stderr empties a file before it writes.
+off: a redirection to /dev/stdout or /dev/stderr opens the file anew, and empties it before it
+writes. On Linux the system tells that the file was opened for writing; elsewhere it is seen only
+when bytes that were counted are gone.
 """
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 
 from ch_contract.quiet_hashlib import sha256
+
+from . import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +39,8 @@ MANY = 1 << 20
 BEHIND = 1 << 20
 # Enough of the bytes before the present place to recognise that the file was begun anew.
 MEMORY = 64
+# From the interface of inotify: the file was closed by one who had opened it for writing.
+IN_CLOSE_WRITE = 0x8
 
 
 class Tally:
@@ -89,21 +96,41 @@ def _fast_sha256(data: bytes) -> _Hash:
     return openssl_sha256(data)
 
 
+def _watch(path: str) -> int | None:
+    """A descriptor that can be read once a writer that opened `path` itself has closed it.
+
+    None where the system has no such thing, or has given out all it has.
+    """
+    begin, add = libc.function("inotify_init1"), libc.function("inotify_add_watch")
+    if begin is None or add is None:
+        return None
+    fd = begin(os.O_NONBLOCK | os.O_CLOEXEC)
+    if fd < 0:
+        return None
+    if add(fd, os.fsencode(path), IN_CLOSE_WRITE) < 0:
+        os.close(fd)
+        return None
+    return fd
+
+
 class Output:
     """Reads the file `path` behind the one who writes it; `view` is shown what is new."""
 
-    __slots__ = ("_fd", "_memory", "_view", "emptied", "tally")
+    __slots__ = ("_fd", "_memory", "_view", "_watch", "reopened", "tally")
 
     def __init__(self, path: str, view: Viewer | None = None) -> None:
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._watch = _watch(path)
         self._memory = b""
         self._view = view
         self.tally = Tally()
-        self.emptied = False
+        self.reopened = False
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._fd)
+        if self._watch is not None:
+            os.close(self._watch)
 
     def advance(self) -> int:
         """Read one piece of what is new; gives its size, CHUNK when there is more to read."""
@@ -114,13 +141,17 @@ class Output:
 
     def finish(self) -> None:
         """Read up to where the file ends now; a process in the background may write on."""
+        if self._watch is not None:
+            # nothing to read: nobody but the command's own two outputs has written
+            with contextlib.suppress(BlockingIOError):
+                self.reopened = len(os.read(self._watch, 4096)) > 0
         size = os.fstat(self._fd).st_size
         kept = len(self._memory)
         if size < self.tally.size or (
             kept and os.pread(self._fd, kept, self.tally.size - kept) != self._memory
         ):
             # begun anew: what was counted is no longer in the file
-            self.emptied = True
+            self.reopened = True
             self.tally = Tally()
             self._memory = b""
             self._view = None

@@ -12,10 +12,10 @@ from ch_contract.shells import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ch_contract.messages import Decision, Run
+    from ch_contract.messages import Decision, Result, Run
     from ch_contract.settings import Settings
 
-FOREIGN = frozenset({"goal", "control", "ignored", "malformed"})
+FOREIGN = frozenset({"control", "ignored", "malformed"})
 ACCEPTING = frozenset({"accept", "accept-unsandboxed", "always-allow", "allow-for-session"})
 GUARDED = (
     ("goal", "goal"),
@@ -28,11 +28,13 @@ class Plan:
     """One command, ready to be run.
 
     `command` is the shell text, `timeout` is in seconds, `approval` is the decision it runs
-    under (None when the gate allowed it by itself).
+    under and `approval_id` the candidate that was decided on (None when the gate allowed it by
+    itself).
     """
 
     __slots__ = (
         "approval",
+        "approval_id",
         "command",
         "cwd",
         "dialect",
@@ -54,6 +56,7 @@ class Plan:
         timeout: int,
         session: str | None = None,
         approval: str | None = None,
+        approval_id: str | None = None,
         writes: list[str] | None = None,
     ) -> None:
         self.run_id = run_id
@@ -64,12 +67,38 @@ class Plan:
         self.timeout = timeout
         self.session = session
         self.approval = approval
+        self.approval_id = approval_id
         self.writes = writes
+
+
+class Unfollowed(Problem):
+    """The command was started, and could not be followed to its end.
+
+    `result` tells how it ended: of itself, or because it was ended.
+    """
+
+    __slots__ = ("result",)
+
+    def __init__(self, result: Result, cause: Exception) -> None:
+        is_system = isinstance(cause, OSError)
+        reason = cause.strerror if isinstance(cause, OSError) else None
+        left = result["processes_left"]
+        super().__init__(
+            "system" if is_system else "bug",
+            "the command was started, and could not be followed to its end:"
+            f" {reason or type(cause).__name__}",
+            (f"{left} of its processes could not be ended; " if left else "")
+            + "look at what it has done before you run it again",
+        )
+        self.result = result
 
 
 def is_foreign(document: Run) -> bool:
     """Whether there is nothing in `document` for ch-exec to do."""
     payload = document["payload"]
+    if payload["kind"] == "goal":
+        # guarded, or done already; without either nobody would notice that nothing was done
+        return "standing" in document or "result" in document
     return (
         payload["kind"] in FOREIGN
         or payload["command"] is None
@@ -80,9 +109,16 @@ def is_foreign(document: Run) -> bool:
 def permitted(document: Run) -> bool:
     """Whether the command may run now; False when it still waits, or was turned down.
 
-    Raises Problem("refused") when the document does not add up, Problem("system") for an
-    acceptance that only holds inside a sandbox.
+    Raises Problem("refused") when the document does not add up, or asks for what ch-exec does not
+    do, Problem("system") for an acceptance that only holds inside a sandbox.
     """
+    if document["payload"]["kind"] == "goal":
+        raise Problem(
+            "refused",
+            f"the action {document['payload']['metadata']['action']} needs ch-goal, and none"
+            " stands in the pipe",
+            "nothing was done; put `ch-goal guard` before ch-gate and `ch-goal` after ch-exec",
+        )
     command = document["payload"]["command"]
     parts = [
         part["decision"]
@@ -97,24 +133,25 @@ def permitted(document: Run) -> bool:
         )
     _check_guard(document)
     is_held = parts != ["allow"] * len(parts)
-    if document["verdict"]["decision"] == "allow" and (is_held or _turned_down(document)):
+    is_turned_down = any(entry["decision"] not in ACCEPTING for entry in _decisions(document))
+    if document["verdict"]["decision"] == "allow" and (is_held or is_turned_down):
         raise Problem(
             "refused",
             "the verdict allows the payload, but its command is held back or was turned down",
             "nothing was run; let ch-gate judge the document again",
         )
-    if "deny" in parts or (is_held and not _accepted(document)):
+    if "deny" in parts or is_turned_down or (is_held and not _accepted(document)):
         return False
     _check_changes(document)
     return True
 
 
-def approval(document: Run) -> str | None:
+def approval(document: Run) -> Decision | None:
     """The decision the command runs under; None when nobody was asked."""
     if document["verdict"]["decision"] == "allow":
         return None
     decisions = _decisions(document)
-    return decisions[-1]["decision"] if decisions else None
+    return decisions[-1] if decisions else None
 
 
 def _decisions(document: Run) -> list[Decision]:
@@ -124,13 +161,10 @@ def _decisions(document: Run) -> list[Decision]:
     return [entry for entry in document.get("decisions", ()) if entry["subject_sha256"] == digest]
 
 
-def _turned_down(document: Run) -> bool:
-    return any(entry["decision"] not in ACCEPTING for entry in _decisions(document))
-
-
 def _accepted(document: Run) -> bool:
+    """Whether a command that nobody turned down was accepted."""
     decisions = _decisions(document)
-    if not decisions or _turned_down(document):
+    if not decisions:
         return False
     if decisions[-1]["decision"] != "accept-unsandboxed":
         raise Problem(
@@ -154,16 +188,22 @@ def _check_guard(document: Run) -> None:
 
 
 def _check_changes(document: Run) -> None:
-    """A command that comes with file changes runs after them, or not at all."""
+    """A command that comes with file changes runs after at least one of them, or not at all."""
     if not document["payload"]["changes"]:
         return
     applied = document.get("applied")
-    if applied is None or applied["rolled_back"]:
-        raise Problem(
-            "refused",
-            "the file changes of this payload were not applied, so its command was not run",
-            "let ch-stage apply them first",
-        )
+    outcomes = [entry["outcome"] for entry in applied["entries"]] if applied is not None else []
+    hint = "let ch-stage apply them first"
+    if applied is None or not outcomes or applied["rolled_back"]:
+        message = "the file changes of this payload were not applied, so its command was not run"
+    elif "FAILED" in outcomes:
+        message = "a file change of this payload failed, so its command was not run"
+    elif outcomes == ["REJECTED"] * len(outcomes):
+        message = "all file changes of this payload were rejected, so its command was not run"
+        hint = "send the command alone if it may run without them"
+    else:
+        return
+    raise Problem("refused", message, hint)
 
 
 def plan(document: Run, settings: Settings, login: str) -> Plan:
@@ -185,6 +225,7 @@ def plan(document: Run, settings: Settings, login: str) -> Plan:
             "nothing was run; use one shell setting for ch-gate and ch-exec",
         )
     metadata = payload["metadata"]
+    decision = approval(document)
     return Plan(
         run_id=document["run_id"],
         command=command,
@@ -193,6 +234,7 @@ def plan(document: Run, settings: Settings, login: str) -> Plan:
         dialect=shell.dialect,
         timeout=metadata["timeout"] or settings["timeout"],
         session=metadata["session"],
-        approval=approval(document),
+        approval=decision["decision"] if decision is not None else None,
+        approval_id=decision["candidate_id"] if decision is not None else None,
         writes=metadata["writes"],
     )

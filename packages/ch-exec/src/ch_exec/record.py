@@ -76,6 +76,7 @@ class Record:
             "sandbox": sandbox,
             "sandbox_digest": None,
             "approval": plan.approval,
+            "approval_id": plan.approval_id,
             "writes": plan.writes,
             "timeout": plan.timeout,
             "pid": pid,

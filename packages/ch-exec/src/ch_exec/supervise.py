@@ -20,7 +20,8 @@ import time
 from ch_contract import processes
 from ch_contract.problems import Problem
 
-from . import descendants
+from . import descendants, libc
+from .ending import KILL_SECONDS, SHORT_PAUSE, end_all
 from .output import CHUNK
 
 TYPE_CHECKING = False
@@ -42,18 +43,18 @@ CANCEL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A cancel that comes as a file is seen within the longer of these, in seconds.
 STEP_SHORTEST = 0.02
 STEP_LONGEST = 0.2
-# Both together are the two seconds in which a run must be gone.
-TERM_SECONDS = 1.0
-KILL_SECONDS = 0.9
 # The number of that call in the interface of Linux.
 PR_SET_CHILD_SUBREAPER = 36
 _ADOPTS = sys.platform.startswith("linux")
 
 
 class Launch:
-    """What to start: argument vector, environment, working folder, descriptor of the output."""
+    """What to start: argument vector, environment, working folder, descriptor of the output.
 
-    __slots__ = ("argv", "cwd", "environment", "output")
+    `is_released` says whether it has become the command: from then on something has run.
+    """
+
+    __slots__ = ("argv", "cwd", "environment", "is_released", "output")
 
     def __init__(
         self, argv: list[bytes], environment: dict[bytes, bytes], cwd: str, output: int
@@ -62,17 +63,19 @@ class Launch:
         self.environment = environment
         self.cwd = cwd
         self.output = output
+        self.is_released = False
 
 
 class Ending:
     """How a process ended.
 
     `code` is the wait status as `os.waitstatus_to_exitcode` gives it (a signal is negative), None
-    when it could not be ended. `reason` is "timeout", "cancel" or None. `seconds` is how long it
-    ran, `ended` how many processes were ended, `left` how many could not be.
+    when it could not be ended. `reason` is "timeout", "cancel", "failure" or None. `seconds` is how
+    long it ran, `ended` how many processes were ended, `left` how many could not be. `failure` is
+    what kept us from following it, or its output, to the end.
     """
 
-    __slots__ = ("code", "ended", "left", "reason", "seconds")
+    __slots__ = ("code", "ended", "failure", "left", "reason", "seconds")
 
     def __init__(self) -> None:
         self.code: int | None = None
@@ -80,6 +83,7 @@ class Ending:
         self.seconds = 0.0
         self.ended = 0
         self.left = 0
+        self.failure: Exception | None = None
 
 
 class Wakeups:
@@ -241,7 +245,8 @@ def run(
 
     `record` is called with the process id and its start time and must have everything on the disk
     when it returns; whatever it raises, nothing is run. `timeout` is in seconds. Raises
-    Problem("system") when the process cannot be started.
+    Problem("system") when the process cannot be started. Once it has, nothing that fails here
+    leaves it running: it is ended, and the ending holds the failure.
     """
     with Wakeups() as wakeups:
         _reap(_left_behind)
@@ -253,18 +258,33 @@ def run(
             raise
         with _adopting_orphans():
             child.release()
+            launch.is_released = True
+            ending = Ending()
+            begin = time.monotonic()
             try:
-                return _follow(
+                _follow(
                     child,
                     output,
                     wakeups,
-                    timeout=timeout,
+                    ending,
+                    deadline=begin + timeout,
                     cancel_path=cancel_path,
                     run_id=run_id,
                     view=view,
                 )
+            except BaseException as error:
+                if ending.code is None or ending.reason is not None:
+                    ending.reason = ending.reason or "failure"
+                    _end_anyhow(child, run_id, wakeups, ending)
+                    ending.seconds = time.monotonic() - begin
+                if not isinstance(error, Exception):
+                    raise
+                ending.failure = error
             finally:
-                _left_behind.update(_children() - child.before)
+                # where they cannot be listed, they are not buried: that harms nobody
+                with contextlib.suppress(OSError):
+                    _left_behind.update(_children() - child.before)
+            return ending
 
 
 def _children() -> frozenset[int]:
@@ -291,13 +311,13 @@ def _follow(
     child: Child,
     output: Output,
     wakeups: Wakeups,
+    ending: Ending,
     *,
-    timeout: float,
+    deadline: float,
     cancel_path: str,
     run_id: str,
     view: Beat | None,
-) -> Ending:
-    ending = Ending()
+) -> None:
     begin = time.monotonic()
     step = STEP_SHORTEST
     while True:
@@ -308,7 +328,7 @@ def _follow(
         grown = output.advance()
         if view is not None:
             view.beat()
-        left = begin + timeout - time.monotonic()
+        left = deadline - time.monotonic()
         if wakeups.cancelled or os.path.lexists(cancel_path):
             ending.reason = "cancel"
         elif left <= 0:
@@ -321,50 +341,46 @@ def _follow(
         wakeups.wait(0 if grown == CHUNK else min(step, left))
     ending.seconds = time.monotonic() - begin
     output.finish()
-    return ending
 
 
 def _end(child: Child, run_id: str, wakeups: Wakeups, ending: Ending) -> None:
-    """End every process of the run: TERM, after a while KILL, until none is left."""
+    """End every process of the run."""
     own = os.getpid()
-    begin = time.monotonic()
-    patience = begin + TERM_SECONDS
-    asked: set[tuple[int, str]] = set()
-    killed: set[tuple[int, str]] = set()
-    reached: set[tuple[int, str]] = set()
-    signals_before = wakeups.cancelled
-    while True:
+    before = child.before if _ADOPTS else None
+    cancelled = wakeups.cancelled
+
+    def find() -> list[descendants.Process]:
         alive = []
-        before = child.before if _ADOPTS else None
-        for process in descendants.members(_listing(run_id), child.pid, own, before):
+        for process in descendants.members(descendants.table(run_id), child.pid, own, before):
             if process.pid == child.pid or (process.is_dead and process.parent == own):
                 _bury(process.pid, child.pid, ending)
             if not process.is_dead:
                 alive.append(process)
-        now = time.monotonic()
-        if not alive or now > patience + KILL_SECONDS:
-            break
-        if wakeups.cancelled > signals_before:
-            # asked once more: no more patience
-            patience = min(patience, now)
-        news = len(asked) + len(killed)
-        for process in alive:
-            key = (process.pid, process.start)
-            if now >= patience:
-                if key not in killed and _send(process, signal.SIGKILL):
-                    reached.add(key)
-                killed.add(key)
-            elif key not in asked:
-                if _send(process, signal.SIGTERM):
-                    reached.add(key)
-                # one that is stopped takes TERM only when it goes on
-                _send(process, signal.SIGCONT)
-                asked.add(key)
-        news -= len(asked) + len(killed)
-        wakeups.wait(0.002 if news else STEP_SHORTEST)
+        return alive
+
+    ending.ended, ending.left = end_all(
+        # asked once more: no more patience
+        find,
+        wakeups.wait,
+        is_urged=lambda: wakeups.cancelled > cancelled,
+    )
     _bury(child.pid, child.pid, ending)
-    ending.left = len(alive)
-    ending.ended = len(reached.difference((p.pid, p.start) for p in alive))
+
+
+def _end_anyhow(child: Child, run_id: str, wakeups: Wakeups, ending: Ending) -> None:
+    """The same, also where not even the processes can be listed (no descriptor left, say)."""
+    try:
+        _end(child, run_id, wakeups, ending)
+    except Exception:  # noqa: BLE001 (the failure that brought us here is the one that is told)
+        # its group is that of the shell; what left the group is told of as left
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        deadline = time.monotonic() + KILL_SECONDS
+        while ending.code is None and time.monotonic() < deadline:
+            _bury(child.pid, child.pid, ending)
+            time.sleep(SHORT_PAUSE)
+        ending.ended = 1 if ending.code is not None else 0
+        ending.left = 1 - ending.ended
 
 
 def _bury(pid: int, shell: int, ending: Ending) -> None:
@@ -377,71 +393,17 @@ def _bury(pid: int, shell: int, ending: Ending) -> None:
         ending.code = os.waitstatus_to_exitcode(status)
 
 
-def _send(process: descendants.Process, number: int) -> bool:
-    """Send a signal to exactly this process; whether it was still there."""
-    try:
-        if not process.start:
-            os.kill(process.pid, number)
-            return True
-        # a descriptor holds the process; the start time tells it from a later one of its id
-        fd = os.pidfd_open(process.pid)
-        try:
-            same = descendants.read(process.pid)
-            if same is None or same.start != process.start:
-                return False
-            signal.pidfd_send_signal(fd, number)
-        finally:
-            os.close(fd)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
-
-
-def _listing(run_id: str) -> list[descendants.Process]:
-    """All processes of the machine."""
-    if _ADOPTS:
-        return descendants.listing(run_id)
-    return descendants.parse_ps(_ps(), run_id)
-
-
-def _ps() -> str:
-    """What `ps` tells, where there is no /proc (macOS): with each process's environment."""
-    import subprocess
-
-    command = ["/bin/ps", "-A", "-E", "-ww", "-o", "pid=,ppid=,pgid=,sess=,stat=,command="]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, env={"LC_ALL": "C"}, timeout=1, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace")
-
-
 @contextlib.contextmanager
 def _adopting_orphans() -> Iterator[None]:
     """While the block runs, orphans below us come to us instead of to process 1 (Linux).
 
     So nothing that forks twice and starts a session of its own gets out of sight.
     """
-    call = _prctl()
+    call = libc.function("prctl")
     if call is not None:
-        call(1)
+        call(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         yield
     finally:
         if call is not None:
-            call(0)
-
-
-def _prctl() -> Callable[[int], None] | None:
-    """prctl(PR_SET_CHILD_SUBREAPER, …); None where there is none."""
-    if not _ADOPTS:
-        return None
-    # the part of ctypes written in C is enough, and costs a quarter of the whole
-    import _ctypes
-
-    # None is this program itself with all its libraries; the type stub does not know that
-    whole = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
-    address = _ctypes.dlsym(whole, "prctl")
-    return lambda on: _ctypes.call_function(address, (PR_SET_CHILD_SUBREAPER, on, 0, 0, 0))
+            call(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)

@@ -10,8 +10,10 @@ import os
 import signal
 
 from ch_contract import files
+from ch_contract.problems import Problem
 from ch_exec import descendants, supervise
 from ch_exec.output import Output
+from ch_exec.planning import Unfollowed
 from ch_exec.record import Record
 
 TYPE_CHECKING = False
@@ -32,9 +34,22 @@ ARGUMENT_BYTES = 120_000
 
 # What would run code, or change how the shell reads the judged text, before its first line.
 REMOVED = frozenset(
-    {b"BASH_ENV", b"ENV", b"SHELLOPTS", b"BASHOPTS", b"CDPATH", b"GLOBIGNORE", b"OLDPWD"}
-)
-REMOVED_PREFIX = b"CLIP_HARNESS_"
+    {
+        # bash
+        b"BASH_ENV", b"SHELLOPTS", b"BASHOPTS", b"BASH_COMPAT", b"POSIXLY_CORRECT", b"GLOBIGNORE",
+        # ksh and dash; FPATH holds functions that stand in for commands
+        b"ENV", b"FPATH",
+        # zsh
+        b"ZDOTDIR", b"NULLCMD", b"READNULLCMD",
+        # all of them; PS4 is evaluated by `set -x`
+        b"CDPATH", b"OLDPWD", b"PS4",
+    }
+)  # fmt: skip
+# The second are functions of bash, which would stand in for the commands that were judged.
+REMOVED_PREFIXES = (b"CLIP_HARNESS_", b"BASH_FUNC_")
+# So that the shell reads no file of the user's first, whose aliases and functions nobody judged.
+# bash reads ~/.bashrc when it believes to be started by ssh, zsh reads ~/.zshenv always.
+PLAIN = {"bash": [b"--norc"], "zsh": [b"-f"]}
 # Nobody is there to answer a question or to turn a page. Editors are left alone: an editor that
 # answers by itself would carry out a rebase nobody looked at.
 SET = {
@@ -57,7 +72,9 @@ CONTRACT: dict[str, Any] = {
     "recovery": "process id and start time are on the disk before the command starts",
     "writable_scope": "whatever the user may write",
     "environment_set": sorted([*map(os.fsdecode, SET), "PWD", descendants.MARK]),
-    "environment_removed": sorted([*map(os.fsdecode, REMOVED), f"{os.fsdecode(REMOVED_PREFIX)}*"]),
+    "environment_removed": sorted(
+        [*map(os.fsdecode, REMOVED), *(f"{os.fsdecode(prefix)}*" for prefix in REMOVED_PREFIXES)]
+    ),
 }
 
 
@@ -66,7 +83,7 @@ def environment(own: Mapping[bytes, bytes], plan: Plan) -> dict[bytes, bytes]:
     kept = {
         name: value
         for name, value in own.items()
-        if name not in REMOVED and not name.startswith(REMOVED_PREFIX)
+        if name not in REMOVED and not name.startswith(REMOVED_PREFIXES)
     }
     kept.update(SET)
     kept[b"PWD"] = os.fsencode(plan.cwd)
@@ -76,11 +93,11 @@ def environment(own: Mapping[bytes, bytes], plan: Plan) -> dict[bytes, bytes]:
 
 def argv(plan: Plan, script: str | None) -> list[bytes]:
     """How the shell is given the text: as an argument, or as the file `script`."""
-    shell = os.fsencode(plan.shell)
+    shell = [os.fsencode(plan.shell), *PLAIN.get(plan.dialect, ())]
     if script is not None:
-        return [shell, os.fsencode(script)]
+        return [*shell, os.fsencode(script)]
     # without the `--` a text that begins with a dash would be taken for options
-    return [shell, b"-c", b"--", plan.command.encode()]
+    return [*shell, b"-c", b"--", plan.command.encode()]
 
 
 def run(
@@ -95,7 +112,7 @@ def run(
 
     `tell` takes a line for the person at hand. `alone`: no receipt will follow. Raises
     Problem("refused") for a run that was started before, Problem("system") when nothing could be
-    started.
+    started, Unfollowed when it was started and could not be followed to its end.
     """
     record = Record(plan, state)
     try:
@@ -109,13 +126,14 @@ def run(
         os.close(record.output)
         record.abandon()
         raise
+    launch = supervise.Launch(
+        argv(plan, script), environment(os.environb, plan), plan.cwd, record.output
+    )
     try:
         if view is not None:
             view.begin(plan)
         ending = supervise.run(
-            supervise.Launch(
-                argv(plan, script), environment(os.environb, plan), plan.cwd, record.output
-            ),
+            launch,
             output,
             timeout=plan.timeout,
             cancel_path=record.cancel_path,
@@ -124,7 +142,9 @@ def run(
             view=view,
         )
     except BaseException:
-        record.abandon()
+        # what has run is never taken back: its open run stands until somebody settles it
+        if not launch.is_released:
+            record.abandon()
         raise
     finally:
         if view is not None:
@@ -132,20 +152,21 @@ def run(
         output.close()
         os.close(record.output)
     _close(record, tell, alone=alone)
-    if output.emptied:
+    if output.reopened:
         tell(
-            "the command emptied its own output file (a redirection to /dev/stdout or"
-            " /dev/stderr does that; >&1 and >&2 do not): what it printed before is lost"
+            "the command opened its own output file anew (a redirection to /dev/stdout or"
+            " /dev/stderr does that; >&1 and >&2 do not): what it printed before may be lost"
         )
     if ending.left:
         tell(f"{ending.left} processes of the run {plan.run_id} could not be ended")
-    return result(plan, record.output_path, output, ending)
+    told = result(plan, record.output_path, output, ending)
+    if ending.failure is not None:
+        raise Unfollowed(told, ending.failure) from ending.failure
+    return told
 
 
 def _close(record: Record, tell: Callable[[str], None], *, alone: bool) -> None:
     """Note the end. The command may have filled the disk; its result is told all the same."""
-    from ch_contract.problems import Problem
-
     try:
         if alone:
             record.remove_open()
@@ -178,11 +199,15 @@ def result(plan: Plan, path: str, output: Output, ending: supervise.Ending) -> R
         "restored": [],
         "unenforced": [],
         "processes_ended": ending.ended,
+        "processes_left": ending.left,
+        "output_reopened": output.reopened,
     }
 
 
 def describe(code: int | None, name: str | None, reason: str | None, timeout: int) -> str:
     """The end in words: `exit 3`, `ended by SIGSEGV`, `timed out after 5 s`, `cancelled`."""
+    if reason == "failure":
+        return "ended, because it could not be followed"
     if reason == "timeout":
         return f"timed out after {timeout} s"
     if reason == "cancel":
