@@ -46,11 +46,43 @@ def test_every_folder_that_was_missing_is_private(tmp_path):
     assert [mode(p) for p in (path, path.parent, path.parent.parent)] == [0o700] * 3
 
 
-def test_a_folder_that_is_there_keeps_its_mode(tmp_path):
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (0o755, 0o700),
+        (0o701, 0o700),
+        (0o500, 0o500),  # narrower is not ours to widen
+        (0o1777, 0o1777),  # shared on purpose, as /tmp is
+    ],
+)
+def test_a_folder_that_is_there_is_closed_to_others(tmp_path, before, after):
+    path = tmp_path / "a"
+    path.mkdir()
+    path.chmod(before)
+    files.private_folder(str(path))
+    assert mode(path) == after
+
+
+def test_the_folders_above_keep_their_mode(tmp_path):
     tmp_path.chmod(0o755)
-    files.private_folder(str(tmp_path))
+    files.private_folder(str(tmp_path / "a"))
     files.private_folder(str(tmp_path / "a"))
     assert mode(tmp_path) == 0o755
+
+
+def test_a_folder_of_somebody_else_keeps_its_mode(tmp_path, monkeypatch):
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    files.private_folder(str(tmp_path))
+    assert mode(tmp_path) == 0o755
+
+
+def test_a_new_folder_is_synced_into_the_one_above(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(files, "sync_folder", synced.append)
+    files.private_folder(str(tmp_path / "a" / "b"))
+    files.private_folder(str(tmp_path / "a" / "b"))
+    assert synced == [str(tmp_path), str(tmp_path / "a")]
 
 
 @pytest.mark.parametrize("below", ["", "/b"])
@@ -315,6 +347,14 @@ def test_sweep_leaves_everything_else(tmp_path, name):
     assert os.listdir(tmp_path) == [name]
 
 
+def test_sweep_takes_young_files_when_it_is_told_that_ids_suffice(tmp_path):
+    dead, living = (f".ch-{pid}-0123456789ab.tmp" for pid in (999999999, os.getpid()))
+    for name in (dead, living):
+        (tmp_path / name).write_text("")
+    assert files.sweep(str(tmp_path), 0) == [dead]
+    assert os.listdir(tmp_path) == [living]
+
+
 def test_sweep_of_a_folder_that_is_not_there(tmp_path):
     assert files.sweep(str(tmp_path / "no")) == []
 
@@ -362,6 +402,118 @@ def test_a_pipe_is_refused_at_once_where_a_file_is_wanted(tmp_path):
     with pytest.raises(Problem) as caught:
         files.read(path, regular=True)
     assert caught.value.message == f"cannot read {path}: it is no regular file"
+
+
+# ---- write_new
+
+
+def test_of_many_writers_one_makes_the_file(tmp_path):
+    code = """
+        import sys
+        from ch_contract import files
+        sys.stdin.read(1)
+        for n in range(100):
+            try:
+                files.write_new(f"{sys.argv[1]}/{n}", sys.argv[2].encode())
+            except FileExistsError:
+                pass
+            else:
+                print(n)
+    """
+    several = [python(code, tmp_path, word) for word in "abcd"]
+    for process in several:
+        process.stdin.close()
+    won = [set(process.stdout.read().split()) for process in several]
+    assert [process.wait(60) for process in several] == [0] * 4
+    for process in several:
+        process.stdout.close()
+    assert sum(map(len, won)) == 100
+    for word, numbers in zip("abcd", won, strict=True):
+        assert {(tmp_path / n.decode()).read_text() for n in numbers} <= {word}
+    assert mode(tmp_path / "0") == 0o600
+
+
+def test_a_new_file_that_cannot_be_synced_is_not_there(tmp_path, monkeypatch):
+    def fail(_fd):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(Problem, match=f"cannot write {tmp_path}/a: Input/output error"):
+        files.write_new(str(tmp_path / "a"), b"new")
+    assert os.listdir(tmp_path) == []
+
+
+# ---- check_append
+
+
+def test_what_can_be_appended_to_has_a_size(tmp_path):
+    path = tmp_path / "a"
+    assert (files.check_append(str(path)), os.listdir(tmp_path)) == (0, [])
+    path.write_bytes(b"0123")
+    assert (files.check_append(str(path)), path.read_bytes()) == (4, b"0123")
+
+
+LINK = "a symbolic link stands there; put the file itself in its place"
+
+
+@pytest.mark.parametrize(
+    ("make", "told", "hint"),
+    [
+        (
+            lambda path: path.symlink_to(path.parent / "b"),
+            "Too many levels of symbolic links",
+            LINK,
+        ),
+        (lambda path: path.mkdir(), "Is a directory", None),
+        (os.mkfifo, os.strerror(errno.ENXIO), None),
+    ],
+    ids=["link", "folder", "pipe"],
+)
+def test_what_cannot_be_appended_to_is_told(tmp_path, make, told, hint):
+    make(tmp_path / "a")
+    with pytest.raises(Problem) as caught:
+        files.check_append(str(tmp_path / "a"))
+    assert (caught.value.kind, caught.value.message, caught.value.hint) == (
+        "system",
+        f"cannot append to {tmp_path}/a: {told}",
+        hint,
+    )
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_pipe_with_a_reader_is_no_file_either(tmp_path):
+    os.mkfifo(tmp_path / "a")
+    reader = os.open(tmp_path / "a", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(Problem, match="it is no regular file"):
+        files.check_append(str(tmp_path / "a"))
+    os.close(reader)
+
+
+@pytest.mark.parametrize("folder_mode", [0o755, 0o555], ids=["file", "folder"])
+def test_a_file_of_somebody_else_cannot_be_appended_to(tmp_path, folder_mode):
+    """As an ordinary user: root may write everywhere. The folder alone suffices to refuse."""
+    path = tmp_path / "a"
+    if folder_mode == 0o755:
+        path.write_bytes(b"old")
+        path.chmod(0o444)
+    code = """
+        import os, sys
+        from ch_contract import files
+        from ch_contract.problems import Problem
+        if os.getuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            files.check_append(sys.argv[1])
+        except Problem as problem:
+            print(problem.kind, problem.message)
+    """
+    for folder in tmp_path.parents[:2]:
+        folder.chmod(0o755)
+    tmp_path.chmod(folder_mode)
+    said, _ = python(code, path).communicate(timeout=60)
+    tmp_path.chmod(0o755)
+    assert said.decode() == f"system cannot append to {path}: Permission denied\n"
 
 
 # ---- append
@@ -421,6 +573,32 @@ def test_a_failed_append_leaves_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(Problem, match=f"cannot append to {path}: Input/output error"):
         files.append(str(path), b"new\n")
     assert path.read_bytes() == b"old\n"
+
+
+@pytest.mark.parametrize("new", [b"n", b"much longer than half"], ids=["shorter", "longer"])
+def test_a_failed_append_leaves_what_it_should_have_replaced(tmp_path, monkeypatch, new):
+    """The half line of a crash is evidence until a line tells of it."""
+    path = tmp_path / "a"
+    path.write_bytes(b"old\nhalf")
+
+    def fail(_fd):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(Problem, match=f"cannot append to {path}: Input/output error"):
+        files.append(str(path), new, at=4)
+    assert path.read_bytes() == b"old\nhalf"
+
+
+def test_a_full_disk_takes_nothing_of_what_an_append_should_have_replaced(tmp_path):
+    """The kernel refuses amid the write."""
+    path = tmp_path / "a"
+    before = b"old\n" + b"h" * 900
+    path.write_bytes(before)
+    code = LIMITED.replace("sys.argv[2], ", "sys.argv[2], at=4, data=")
+    said, _ = python(code, "append", path).communicate(timeout=60)
+    assert said.decode().strip() == f"system cannot append to {path}: File too large"
+    assert path.read_bytes() == before
 
 
 def test_an_append_is_synced_before_it_returns(tmp_path, monkeypatch):

@@ -17,6 +17,8 @@ def test_the_folders_of_a_home(home):
     assert places.state_dir() == places.default_state_dir() == f"{home}/.local/state/clip-harness"
     assert places.run_dir("/s", "r-1") == "/s/runs/r-1"
     assert places.open_run("/s", "r-1") == "/s/open/r-1.json"
+    assert places.ledger("/s") == "/s/ledger.jsonl"
+    assert places.ledger_lock("/s") == "/s/ledger.lock"
 
 
 @pytest.mark.parametrize("value", [None, ""])

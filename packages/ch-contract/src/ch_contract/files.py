@@ -35,7 +35,9 @@ _TEMPORARY = re.compile(r"\.ch-([0-9]{1,10})-[0-9a-f]{12}\.tmp")
 def private_folder(path: str) -> str:
     """Make `path`, and what is missing above it, with mode 0700 and durably; gives `path` back.
 
-    Raises Problem("system") when it cannot be made.
+    If `path` was there, is ours and is open to others, it is closed to them; not if it is sticky,
+    as `/tmp` is: such a folder is shared on purpose. Raises Problem("system") when it cannot be
+    made.
     """
     missing = []
     folder = path
@@ -50,9 +52,18 @@ def private_folder(path: str) -> str:
             sync_folder(_folder_of(folder))
         if missing and not os.path.isdir(path):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        if not missing:
+            _close_to_others(path)
     except OSError as error:
         raise refusal(error, "make the folder", path) from None
     return path
+
+
+def _close_to_others(folder: str) -> None:
+    found = os.stat(folder)
+    is_shared = found.st_mode & 0o077 and not found.st_mode & stat.S_ISVTX
+    if is_shared and found.st_uid == os.geteuid():
+        os.chmod(folder, 0o700)
 
 
 def _folder_of(path: str) -> str:
@@ -102,11 +113,11 @@ def write_atomic(path: str, data: bytes | Iterator[bytes], mode: int = 0o600) ->
         raise refusal(error, "write", path) from None
 
 
-def sweep(folder: str) -> list[str]:
+def sweep(folder: str, seconds: float = SWEEP_SECONDS) -> list[str]:
     """Remove the temporary files that killed writers left in `folder`; gives their names.
 
-    A writer counts as killed when no process has its id and its file is older than `SWEEP_SECONDS`
-    (it may run in another container, where its id means nothing here). Raises Problem("system").
+    A writer counts as killed when no process has its id and its file is older than `seconds` (it
+    may run in another container, where its id means nothing here). Raises Problem("system").
     """
     removed = []
     try:
@@ -117,7 +128,7 @@ def sweep(folder: str) -> list[str]:
             path = os.path.join(folder, name)
             # somebody else may sweep too
             with contextlib.suppress(FileNotFoundError):
-                if time.time() - os.lstat(path).st_mtime > SWEEP_SECONDS:
+                if seconds <= 0 or time.time() - os.lstat(path).st_mtime > seconds:
                     os.unlink(path)
                     removed.append(name)
     except FileNotFoundError:
@@ -150,34 +161,96 @@ def create_exclusive(path: str, mode: int = 0o600) -> int:
         raise refusal(error, "create", path) from None
 
 
+def write_new(path: str, data: bytes, mode: int = 0o600) -> None:
+    """Write the file `path`, which must not exist, durably; of several writers one succeeds.
+
+    Raises FileExistsError when it exists, Problem("system") on any other failure; the file is not
+    there then.
+    """
+    fd = create_exclusive(path, mode)
+    try:
+        try:
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        sync_folder(_folder_of(path))
+    except BaseException as error:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        if isinstance(error, OSError):
+            raise refusal(error, "write", path) from None
+        raise
+
+
+def check_append(path: str) -> int:
+    """Make sure that `path` can be appended to and its folder written; gives the file's size.
+
+    Changes nothing and takes no lock; file and folder need not exist. Raises Problem("system")
+    when it cannot be: it is a link, no regular file, or not ours to write.
+    """
+    folder = _folder_of(path)
+    try:
+        if os.path.lexists(folder) and not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # a pipe without a reader is refused instead of waited for
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | _PRIVATE)
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise refusal(error, "append to", path) from None
+    try:
+        found = os.fstat(fd)
+    finally:
+        os.close(fd)
+    if not stat.S_ISREG(found.st_mode):
+        raise Problem("system", f"cannot append to {path}: it is no regular file")
+    return found.st_size
+
+
 def append(path: str, data: bytes, at: int | None = None) -> int:
     """Append `data` to `path` in one durable step; gives the file's new size.
 
     The caller holds the lock of the file. With `at`, whatever stands behind that offset (half a
-    line left by a crash) is cut off first. A failed append leaves nothing of `data` behind.
+    line left by a crash) is replaced. A failed append leaves the file as it was: the old bytes
+    are written over, not cut off first, so that a full disk cannot keep them from coming back.
     Raises Problem("system") on any failure.
     """
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | _PRIVATE, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | _PRIVATE, 0o600)
         try:
             size = os.fstat(fd).st_size
-            if at is not None and at < size:
-                os.ftruncate(fd, at)
-                size = at
-            os.lseek(fd, size, os.SEEK_SET)
+            start = size if at is None else min(at, size)
+            replaced = _read_at(fd, start, size - start)
             try:
+                os.lseek(fd, start, os.SEEK_SET)
                 write_all(fd, data)
+                if len(data) < len(replaced):
+                    os.ftruncate(fd, start + len(data))
                 os.fsync(fd)
             except BaseException:
+                os.lseek(fd, start, os.SEEK_SET)
+                write_all(fd, replaced)
                 os.ftruncate(fd, size)
                 raise
             if size == 0:
                 sync_folder(_folder_of(path))
-            return size + len(data)
+            return start + len(data)
         finally:
             os.close(fd)
     except OSError as error:
         raise refusal(error, "append to", path) from None
+
+
+def _read_at(fd: int, offset: int, count: int) -> bytes:
+    """The `count` bytes of `fd` at `offset`."""
+    data = b""
+    while len(data) < count:
+        part = os.pread(fd, count - len(data), offset + len(data))
+        if not part:
+            break
+        data += part
+    return data
 
 
 def remove(path: str) -> None:

@@ -93,6 +93,16 @@ def run_dir(state: str, run_id: str) -> str:
     return os.path.join(state, "runs", run_id)
 
 
+def ledger(state: str) -> str:
+    """The ledger of a state folder."""
+    return os.path.join(state, "ledger.jsonl")
+
+
+def ledger_lock(state: str) -> str:
+    """The lock of the ledger."""
+    return os.path.join(state, "ledger.lock")
+
+
 def open_run(state: str, run_id: str) -> str:
     """The file that says that a run has no end yet."""
     return os.path.join(state, "open", f"{run_id}.json")
