@@ -320,6 +320,7 @@ class OpenRun(TypedDict):
     state: str
     pid: int
     started: str
+    ledger_size: int
     at: str
 
 

@@ -1,8 +1,10 @@
 """The trace a run leaves before it begins: its folder, its record, and the sign that it is open.
 
 Whoever makes `output.txt` has the run; nobody runs it again, also after a crash. `run.json` says
-which process it is. `open/<id>.json` stands until the end receipt is written, and names the
-process that answers for that: a flow that made it before is left in charge.
+which process it is. `command.txt` keeps the executed text where no flow kept the copied one.
+Nothing begins whose receipt the ledger could not take. `open/<id>.json` stands until the end
+receipt is written, and names the process that answers for that: a flow that made it before is left
+in charge.
 """
 
 from __future__ import annotations
@@ -24,18 +26,24 @@ if TYPE_CHECKING:
 class Record:
     """The folder of one run, and the descriptor its command writes to."""
 
-    __slots__ = ("_is_mine", "_opened", "_path", "folder", "output", "output_path", "plan")
+    __slots__ = (
+        "_command_path", "_is_mine", "_ledger_size", "_opened", "_path", "folder", "output",
+        "output_path", "plan",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan, state: str) -> None:
         """Claim the run.
 
         Raises Problem("refused") when it was claimed before, Problem("system") when the state
-        folder cannot be written.
+        folder or the ledger cannot be written.
         """
         self.plan = plan
+        self._ledger_size = files.check_append(places.ledger(state))
+        files.check_append(places.ledger_lock(state))
         self.folder = files.private_folder(places.run_dir(state, plan.run_id))
         self.output_path = os.path.join(self.folder, "output.txt")
         self._path = os.path.join(self.folder, "run.json")
+        self._command_path = os.path.join(self.folder, "command.txt")
         self._opened = places.open_run(state, plan.run_id)
         self._is_mine = False
         if os.path.lexists(self._path):
@@ -87,12 +95,15 @@ class Record:
             files.private_folder(os.path.dirname(self._opened))
             self._write_open("running")
             self._is_mine = True
+        if not os.path.lexists(os.path.join(self.folder, "payload.txt")):
+            files.write_atomic(self._command_path, plan.command.encode())
         files.write_atomic(self._path, documents.encode(record))
 
     def abandon(self) -> None:
         """Take the claim back: nothing was started."""
         if not os.path.lexists(self._path):
             files.remove(self.output_path)
+            files.remove(self._command_path)
         self.remove_open()
 
     def end(self) -> None:
@@ -114,6 +125,7 @@ class Record:
             "state": state,
             "pid": own,
             "started": processes.started(own) or "",
+            "ledger_size": self._ledger_size,
             "at": clock.now(),
         }
         files.write_atomic(self._opened, documents.encode(entry))

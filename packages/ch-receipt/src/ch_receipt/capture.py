@@ -45,8 +45,6 @@ def capture(
         raise Problem("usage", f"--owner-pid: there is no process {owner}")
     folder = places.run_dir(state, run_id)
     payload = os.path.join(folder, "payload.txt")
-    if os.path.lexists(payload):
-        raise Problem("usage", f"--run-id: {run_id} was captured before", "mint a new run id")
     opened: OpenRun = {
         "format": "clip-harness/open-run@1",
         "run_id": run_id,
@@ -54,6 +52,7 @@ def capture(
         "state": "running",
         "pid": owner,
         "started": started,
+        "ledger_size": files.check_append(places.ledger(state)),
         "at": at,
     }
     digest = hexdigest(raw)
@@ -68,14 +67,27 @@ def capture(
     files.private_folder(folder)
     files.private_folder(os.path.dirname(open_path))
     try:
-        files.write_atomic(payload, raw)
+        files.write_new(payload, raw)
+    except FileExistsError:
+        raise Problem(
+            "usage", f"--run-id: {run_id} was captured before", "mint a new run id"
+        ) from None
+    except Problem:
+        _remove(folder)
+        raise
+    try:
         files.write_atomic(open_path, documents.encode(opened))
         ledger.append(state, line)
     except Problem:
         # nothing will run: no file that no line tells of, no run without an end
-        with contextlib.suppress(Problem, OSError):
-            files.remove(open_path)
-            files.remove(payload)
-            os.rmdir(folder)
+        _remove(folder, open_path, payload)
         raise
     return {"run_id": run_id, "sha256": digest, "bytes": len(raw), "at": at}
+
+
+def _remove(folder: str, *paths: str) -> None:
+    """Take back what was made for a run that will not begin."""
+    with contextlib.suppress(Problem, OSError):
+        for path in paths:
+            files.remove(path)
+        os.rmdir(folder)

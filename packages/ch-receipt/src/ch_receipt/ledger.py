@@ -18,11 +18,11 @@ import contextlib
 import json
 import os
 
-from ch_contract import clock, documents, files
+from ch_contract import checker, clock, documents, files, places
 from ch_contract.problems import Problem, refusal
 from ch_contract.quiet_hashlib import hexdigest, sha256
 
-from .receipt import entry
+from .receipt import END_EVENTS, entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Ending:
 
 def ledger_path(state: str) -> str:
     """The ledger of a state folder."""
-    return os.path.join(state, "ledger.jsonl")
+    return places.ledger(state)
 
 
 def head_path(state: str) -> str:
@@ -85,26 +85,34 @@ def head_path(state: str) -> str:
 
 def lock_path(state: str) -> str:
     """The lock of ledger and head."""
-    return os.path.join(state, "ledger.lock")
+    return places.ledger_lock(state)
 
 
-def append(state: str, line: Line) -> Receipt:
+def append(state: str, line: Line, *, once: bool = False) -> Receipt:
     """Append `line`, durably; gives where it stands.
 
+    With `once`, an end receipt that stands among the last lines already, said of the same run in
+    the same words, is not written again: somebody tries again what only failed to be told.
     Raises Problem("system") when it cannot be written (the ledger is as it was), Problem("busy")
     when the lock cannot be had.
     """
     files.private_folder(state)
     with files.lock(lock_path(state)):
-        return append_locked(state, line)
+        return append_locked(state, line, once=once)
 
 
-def append_locked(state: str, line: Line) -> Receipt:
+def append_locked(state: str, line: Line, *, once: bool = False) -> Receipt:
     """`append` for a caller that holds the ledger's lock."""
     path = ledger_path(state)
     head = read_head(state)
     size, window = _end(path, head)
     ending = assess(head, size, window)
+    standing = _standing(window, line) if once and ending.damage is None else None
+    if standing is not None:
+        if head is None or head.seq < ending.last.seq:
+            files.append(path, b"")  # a crash may have come before its sync
+            _replace_head(state, ending.last)
+        return standing
     found = size - len(ending.removed)
     added = _own_lines(state, ending, head, size)
     seq, prev = ending.last.seq, ending.last.sha256
@@ -123,9 +131,21 @@ def append_locked(state: str, line: Line) -> Receipt:
         if after is None or after.seq != seq:
             # never acknowledged: without it a second try would write the line twice
             with contextlib.suppress(Problem):
-                files.append(path, b"", at=found)
+                files.append(path, ending.removed, at=found)
         raise
     return receipt
+
+
+def _standing(window: bytes, line: Line) -> Receipt | None:
+    """Where `line` stands already among the lines that end in `window`; None if it does not."""
+    run_id = str(line["run_id"]).encode()
+    for raw in reversed(window.split(b"\n")[:-1]):
+        found = parse(raw) if run_id in raw else None
+        if found is None or found["event"] not in END_EVENTS:
+            continue
+        if {**found, "at": line["at"]} == {**found, **line}:
+            return {"seq": found["seq"], "prev": found["prev"], "sha256": hexdigest(raw)}
+    return None
 
 
 def _encode(fields: Line, seq: int, prev: str) -> bytes:
@@ -305,6 +325,18 @@ def parse(raw: bytes) -> Line | None:
     return line
 
 
+def understood(raw: bytes) -> Line | None:
+    """The ledger line in `raw` if every field of it is as it was once written; None when not.
+
+    Whoever shows a line or looks for what it names asks for this: nothing in it surprises.
+    """
+    try:
+        line = documents.parse_json(raw, "ledger line", 2 * LINE_LIMIT)
+    except Problem:
+        return None
+    return line if checker.accepts(line, "store/ledger-line.schema.json") else None
+
+
 def backwards(path: str) -> Iterator[bytes]:
     """The lines of the file `path` from the last to the first, without their newlines.
 
@@ -338,13 +370,17 @@ def backwards(path: str) -> Iterator[bytes]:
         raise refusal(error, "read", path) from None
 
 
-def forwards(path: str) -> Iterator[bytes]:
+def forwards(path: str, start: int = 0) -> Iterator[bytes]:
     """The lines of the file `path` from the first on, without their newlines.
 
+    With `start`, the lines that begin at that byte or later; all, if the file is not as long.
     Half a line at the end is left out.
     """
     try:
         with open(path, "rb") as file:
+            if 0 < start <= os.fstat(file.fileno()).st_size:
+                file.seek(start - 1)
+                file.readline()
             for raw in file:
                 if raw.endswith(b"\n"):
                     yield raw[:-1]

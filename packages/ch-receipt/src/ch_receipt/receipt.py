@@ -185,14 +185,27 @@ def seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.1f}s"
 
 
-def indeterminate(at: str, run_id: str, captured: Line | None, record: RunRecord | None) -> Line:
+def indeterminate(
+    at: str,
+    run_id: str,
+    captured: Line | None,
+    record: RunRecord | None,
+    *,
+    is_started: bool | None,
+) -> Line:
     """The end receipt of a run whose process died; what is known of it, and that it is not more.
 
-    `captured` is the line it began with, `record` how its command was started.
+    `captured` is the line it began with, `record` how its command was started; `is_started` is
+    None when nobody can tell whether it was.
     """
     known = captured if captured is not None else {}
     cwd = bounded(record["cwd"], PATH_CHARS) if record is not None else known.get("cwd")
-    started = "its command had been started" if record is not None else "no command was started"
+    told = {
+        # the record is written a moment before
+        True: "its command had been started, or was about to be",
+        False: "no command was started",
+        None: "nobody can tell whether its command was started",
+    }
     return entry(
         "RunIndeterminate",
         at,
@@ -202,5 +215,5 @@ def indeterminate(at: str, run_id: str, captured: Line | None, record: RunRecord
         cwd=cwd,
         payload=known.get("payload"),
         command_sha256=record["command_sha256"] if record is not None else None,
-        note=f"the process that answered for it died; {started}",
+        note=f"the process that answered for it died; {told[is_started]}",
     )

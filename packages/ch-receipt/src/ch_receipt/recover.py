@@ -3,7 +3,8 @@
 A run is open while its file lies in `open/`. If the process that answers for it is gone and the
 ledger has no end receipt of it, nobody knows how far its command came: it ends `indeterminate` and
 is never run again by itself. Each run is settled under the ledger's lock, so two at once do it
-once.
+once. A file that cannot be read, or that another version wrote, says nothing about a death: it is
+named and left alone. What killed writers left in the state folder is removed as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import time
 
 from ch_contract import clock, documents, files, places, processes
-from ch_contract.problems import Problem, refusal
+from ch_contract.problems import Problem, refusal, sentence
 
 from . import ledger, receipt
 
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
 
 # The end of a run whose tool has ended is on its way through a pipe for this long.
 GRACE_SECONDS = 10.0
+FORMAT = "clip-harness/open-run@1"
+# So much may a later append have taken off behind what was the ledger's end: half a line.
+_CUT_BYTES = 2 * ledger.LINE_LIMIT
 _NAME = re.compile(r"(r-[0-9a-f]{8,32})\.json")
 
 
 def recover(state: str) -> Iterator[str]:
-    """Settle every open run that nobody answers for; gives one sentence for each.
+    """Settle every open run that nobody answers for; gives one sentence for each, and others.
 
     Raises Problem("system") or Problem("busy") when the ledger cannot be written.
     """
@@ -37,38 +41,68 @@ def recover(state: str) -> Iterator[str]:
     try:
         names = sorted(os.listdir(folder))
     except FileNotFoundError:
-        return
+        names = []
     except OSError as error:
         raise refusal(error, "read", folder) from None
     for name in names:
         match = _NAME.fullmatch(name)
-        if match is not None and _is_abandoned(os.path.join(folder, name)):
-            with files.lock(ledger.lock_path(state)):
-                sentence = _settle(state, match[1], os.path.join(folder, name))
-            if sentence is not None:
-                yield sentence
+        if match is not None:
+            told = _tend(state, match[1], os.path.join(folder, name))
+            if told is not None:
+                yield told
+    # here, and in the folders of settled runs, process ids have been trusted already
+    files.sweep(folder, 0)
+    for folder in (state, os.path.join(state, "sessions")):
+        files.sweep(folder)
+
+
+def _tend(state: str, run_id: str, path: str) -> str | None:
+    """Settle one open run if it is abandoned; gives what there is to tell."""
+    try:
+        if not _is_abandoned(path):
+            return None
+    except Problem as problem:
+        return f"{run_id}: left alone, {sentence(problem.section('ch-receipt'))}"
+    with files.lock(ledger.lock_path(state)):
+        told = _settle(state, run_id, path)
+    if told is not None:
+        files.sweep(places.run_dir(state, run_id), 0)
+    return told
 
 
 def _is_abandoned(path: str) -> bool:
-    """Whether nobody answers for the run of this open file any more."""
-    try:
-        opened = _opened(path)
-        if opened is None:
-            return False
-    except Problem:
-        return True  # it says nothing about a process
+    """Whether nobody answers for the run of this open file any more.
+
+    Raises Problem when the file does not tell.
+    """
+    data = files.read(path)
+    if data is None:
+        return False
+    opened = _opened(data, path)
+    if opened is None:
+        return True
     if processes.is_alive(opened["pid"], opened["started"]):
         return False
     return opened["state"] == "running" or _age(path) > GRACE_SECONDS
 
 
-def _opened(path: str) -> OpenRun | None:
-    """The open file; None when it is gone. Raises Problem when it cannot be understood."""
-    data = files.read(path, ledger.LINE_LIMIT)
-    if data is None:
+def _opened(data: bytes, path: str) -> OpenRun | None:
+    """The open file; None when it is no JSON and so names no process: none of ours wrote that.
+
+    Raises Problem when it is of another version, or not as we write it.
+    """
+    try:
+        value = documents.parse_json(data, path)
+    except Problem:
         return None
-    value = documents.parse_json(data, path)
-    documents.check(value, "store/open-run.schema.json", path)
+    form = value.get("format") if isinstance(value, dict) else None
+    hint = "remove it once its run has ended"
+    if form != FORMAT:
+        raise Problem("document", f"{path} has the format {form!r}, not {FORMAT}", hint)
+    try:
+        documents.check(value, "store/open-run.schema.json", path)
+    except Problem as problem:
+        raise Problem("document", problem.message, hint) from None
     return value  # type: ignore[no-any-return]
 
 
@@ -85,17 +119,14 @@ def _settle(state: str, run_id: str, path: str) -> str | None:
     if not _is_abandoned(path):
         return None
     captured: receipt.Line | None = None
-    for raw in ledger.backwards(ledger.ledger_path(state)):
-        line = ledger.parse(raw) if run_id.encode() in raw else None
-        if line is None or line.get("run_id") != run_id:
-            continue
-        if line["event"] in receipt.END_EVENTS:
+    for raw in _lines_of(state, run_id, path):
+        line = ledger.parse(raw)
+        if line is not None and line["event"] in receipt.END_EVENTS:
             files.remove(path)
             return None
-        captured = line
-        break
-    record = _record(state, run_id)
-    end = receipt.indeterminate(clock.now(), run_id, captured, record)
+        captured = ledger.understood(raw)
+    record, is_started = _record(state, run_id)
+    end = receipt.indeterminate(clock.now(), run_id, captured, record, is_started=is_started)
     ledger.append_locked(state, end)
     files.remove(path)
     still = ""
@@ -104,14 +135,28 @@ def _settle(state: str, run_id: str, path: str) -> str | None:
     return f"{run_id}: indeterminate, its process ended without an end receipt{still}"
 
 
-def _record(state: str, run_id: str) -> RunRecord | None:
-    """How the run's command was started; None when it was not, or nobody can tell."""
+def _lines_of(state: str, run_id: str, path: str) -> Iterator[bytes]:
+    """The ledger's lines of a run, from where the ledger ended when the run was opened."""
+    data = files.read(path)
+    opened = _opened(data, path) if data is not None else None
+    size = opened["ledger_size"] if opened is not None else 0
+    word = run_id.encode()
+    for raw in ledger.forwards(ledger.ledger_path(state), max(0, size - _CUT_BYTES)):
+        line = ledger.parse(raw) if word in raw else None
+        if line is not None and line.get("run_id") == run_id:
+            yield raw
+
+
+def _record(state: str, run_id: str) -> tuple[RunRecord | None, bool | None]:
+    """How the run's command was started, and whether it was; None when nobody can tell."""
+    folder = places.run_dir(state, run_id)
     try:
-        data = files.read(os.path.join(places.run_dir(state, run_id), "run.json"))
+        data = files.read(os.path.join(folder, "run.json"))
         if data is None:
-            return None
+            # the folder is made when the run is opened: without it, its files were removed
+            return None, False if os.path.isdir(folder) else None
         value = documents.parse_json(data, "run.json")
         documents.check(value, "store/run-record.schema.json", "run.json")
     except Problem:
-        return None
-    return value  # type: ignore[no-any-return]
+        return None, None
+    return value, True
