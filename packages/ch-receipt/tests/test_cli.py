@@ -9,12 +9,14 @@ import re
 import resource
 import subprocess
 import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from ch_contract import documents, files
 from ch_contract.quiet_hashlib import hexdigest
-from ch_receipt import main
+from ch_receipt import cli, main
 from ch_receipt.cli import USAGE
 from receipts import part, verdict
 
@@ -117,7 +119,11 @@ def test_the_line_holds_hashes_and_no_payload_or_output(state, run_tool, execute
 PROBLEM = {"tool": "ch-gate", "kind": "settings", "message": "no", "hint": None, "line": None}
 SPAWN = {**PROBLEM, "tool": "ch-exec", "kind": "system"}
 DENIED = verdict("deny", part("deny", "some-rule", "No."))
-CONTROL = {"action": "cancel", "session": None}
+CONTROLLED = {
+    "kind": "control",
+    "command": None,
+    "control": {"action": "cancel", "session": None},
+}
 EVENTS = {
     "success": ({}, {}, "PostRun"),
     "exit-1": ({"exit_code": 1}, {}, "PostRunFailure"),
@@ -129,8 +135,8 @@ EVENTS = {
     "problem-before": (None, {"problem": PROBLEM}, "PreRun"),
     "denied": (None, {"verdict": DENIED}, "PreRun"),
     "held": (None, {"verdict": verdict("ask")}, "PreRun"),
-    "ignored": (None, {"payload": {"kind": "ignored"}}, "PreRun"),
-    "control": (None, {"payload": {"kind": "control", "control": CONTROL}}, "RunClosed"),
+    "ignored": (None, {"payload": {"kind": "ignored", "form": None, "command": None}}, "PreRun"),
+    "control": (None, {"payload": CONTROLLED}, "RunClosed"),
     "applied": (None, {"applied": {"entries": [], "rolled_back": False}}, "PostRun"),
     "rolled-back": (None, {"applied": {"entries": [], "rolled_back": True}}, "PostRunFailure"),
 }
@@ -205,7 +211,8 @@ def test_a_block_without_a_receipt_says_so(state, run_tool, executed, full_disk)
     done = run_tool(main, ["block", "--exit-code"], executed())
     message = f"cannot append to {state}/ledger.jsonl: No space left on device"
     assert done.stdout == (
-        f"```result\n$ echo hello\n[exit 0 · 3.2s]\n[no receipt · {message}]\n```\n"
+        f"```result\n$ echo hello\n[exit 0 · 3.2s]\n[no receipt · {message}"
+        " — free some space on that disk, then try again]\n```\n"
     )
     assert done.code == 74
     assert not (state / "runs").exists()
@@ -215,6 +222,7 @@ def test_a_file_size_limit_leaves_nothing_half_written(state, spawn, executed):
     """The same by the kernel's own refusal, in a real process."""
     spawn("ch-receipt", stdin=executed())
     before = tree(state)
+    document = {**executed(), "run_id": "r-0000000000000002"}
     limit = len(before["ledger.jsonl"]) + 100
 
     def limited():
@@ -224,7 +232,7 @@ def test_a_file_size_limit_leaves_nothing_half_written(state, spawn, executed):
     code += "from ch_receipt.cli import main_process; main_process()"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        input=json.dumps(executed()).encode(),
+        input=json.dumps(document).encode(),
         capture_output=True,
         check=False,
         preexec_fn=limited,
@@ -238,14 +246,120 @@ def test_a_file_size_limit_leaves_nothing_half_written(state, spawn, executed):
     assert tree(state) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_state_folder_is_a_problem(state, run_tool, executed):
+AS_ORDINARY_USER = """
+    import os, sys
+    from ch_receipt.cli import main_process
+    if os.getuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    main_process()
+"""
+
+
+def test_a_read_only_state_folder_is_a_problem(state, executed, home):
+    """As an ordinary user, whoever runs the tests: root may write everywhere."""
     state.mkdir(parents=True)
-    state.chmod(0o500)
-    done = run_tool(main, [], executed())
-    state.chmod(0o700)
-    assert done.document["problem"]["kind"] == "system"
+    above = [home, *home.parents[:2], *list(state.parents)[:3]]
+    for folder in above:
+        folder.chmod(0o755)
+    state.chmod(0o555)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(AS_ORDINARY_USER)],
+        input=json.dumps(executed()).encode(),
+        capture_output=True,
+        check=False,
+    )
+    message = f"cannot open the lock {state}/ledger.lock: Permission denied"
+    hint = "check who owns it and its mode"
+    assert (done.stderr.decode(), done.returncode) == (f"ch-receipt: {message} — {hint}\n", 0)
+    assert json.loads(done.stdout)["problem"] == {
+        "tool": "ch-receipt",
+        "kind": "system",
+        "message": message,
+        "hint": hint,
+        "line": None,
+    }
     assert list(state.iterdir()) == []
+
+
+SUBCOMMANDS = {
+    "append": [],
+    "append-by-name": ["append"],
+    "block": ["block"],
+    "block-without-receipt": ["block", "--no-append"],
+    "capture": [*CAPTURE[:2], "r-0000000000000002", *CAPTURE[3:]],
+    "tail": ["tail"],
+    "tail-json": ["tail", "--json"],
+    "show": ["show", "--run", RUN],
+    "show-json": ["show", "--run", RUN, "--json"],
+    "summary": ["summary"],
+    "summary-json": ["summary", "--json"],
+    "transcript": ["transcript"],
+    "verify": ["verify"],
+    "verify-json": ["verify", "--json"],
+    "recover": ["recover"],
+    "help": ["--help"],
+    "version": ["--version"],
+}
+
+
+def test_every_subcommand_has_a_row():
+    named = {argv[0] for argv in SUBCOMMANDS.values() if argv and not argv[0].startswith("-")}
+    assert named == set(cli.SUBCOMMANDS)
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_a_full_standard_output_is_no_bug(state, run_tool, executed, name):
+    run_tool(main, [], executed())
+    opened = state / "open" / f"{RUN[:-1]}f.json"
+    opened.parent.mkdir()
+    opened.write_text("garbage")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "from ch_receipt.cli import main_process; main_process()"]
+            + SUBCOMMANDS[name],
+            input=json.dumps(executed()).encode(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    told = "cannot write standard output: No space left on device"
+    hint = "free some space on that disk, then try again"
+    assert (done.stderr.decode(), done.returncode) == (f"ch-receipt: {told} — {hint}\n", 74)
+    assert not (state / "bugs").exists()
+
+
+def test_whoever_tries_again_gets_the_receipt_that_stands(state, run_tool, executed):
+    """The line was written and only its reader did not hear of it."""
+    first = run_tool(main, [], executed())
+    before = tree(state)
+    assert run_tool(main, [], executed()) == first
+    block = run_tool(main, ["block"], executed())
+    assert block.stdout == "```result\n$ echo hello\n[exit 0 · 3.2s]\n```\n"
+    assert {name: tree(state)[name] for name in before} == before
+
+
+def test_another_end_of_the_same_run_is_written(state, run_tool, executed):
+    """Both are true, and the later one knows more."""
+    run_tool(main, [], executed())
+    run_tool(main, [], executed(exit_code=1))
+    run_tool(main, [], {**executed(), "run_id": "r-0000000000000002"})
+    assert [line["event"] for line in lines_of(state)] == [
+        "LedgerOpened",
+        "PostRun",
+        "PostRunFailure",
+        "PostRun",
+    ]
+
+
+def test_a_receipt_that_a_crash_kept_from_the_head_is_confirmed(state, run_tool, executed):
+    run_tool(main, [], {**executed(), "run_id": "r-0000000000000002"})
+    head = (state / "ledger.head").read_bytes()
+    first = run_tool(main, [], executed())
+    after = tree(state)
+    (state / "ledger.head").write_bytes(head)
+    assert run_tool(main, [], executed()) == first
+    assert tree(state) == after
 
 
 def test_a_block_is_kept_byte_for_byte(state, run_tool, executed, tmp_path):
@@ -330,6 +444,28 @@ def test_a_run_is_captured_once(state, run_tool):
         64,
     )
     assert tree(state) == before
+
+
+def test_of_many_captures_of_one_id_one_succeeds(state, spawn):
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda n: spawn("ch-receipt", *CAPTURE, stdin=b"%d" % n), range(8)))
+    (won,) = [n for n, one in enumerate(done) if one.code == 0]
+    told = f"ch-receipt: --run-id: {RUN} was captured before — mint a new run id\n"
+    assert {(one.stdout, one.stderr, one.code) for n, one in enumerate(done) if n != won} == {
+        ("", told, 64)
+    }
+    assert (state / "runs" / RUN / "payload.txt").read_bytes() == b"%d" % won
+    assert [line["event"] for line in lines_of(state)] == ["LedgerOpened", "PayloadCaptured"]
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "ledger.lock"])
+def test_capture_leaves_nothing_where_the_ledger_is_a_link(state, run_tool, name):
+    state.mkdir(parents=True)
+    (state / name).symlink_to(state / "elsewhere")
+    done = run_tool(main, CAPTURE, b"hi")
+    assert (done.stdout, done.code) == ("", 74)
+    assert "a symbolic link stands there" in done.stderr
+    assert tree(state) == {}
 
 
 @pytest.mark.parametrize(
@@ -438,11 +574,11 @@ def test_transcript_tells_what_was_copied_and_pasted_back(state, run_tool, execu
     assert text == (
         "# Transcript\n"
         f"\n## TIME · {RUN}\n\n"
-        "- event: PostRun\n- session: none\n- folder: /w\n- outcome: exit 0 · 3.2s\n"
+        "- event: PostRun\n- session: none\n- folder: /w\n- status: exit 0 · 3.2s\n"
         "\nCopied:\n\n````text\necho hello\n```\\x1b[2K\n````\n\nPasted back:\n\n"
         "```result\n$ echo hello\n[exit 0 · 3.2s]\n```\n"
         "\n## TIME · r-0000000000000002\n\n"
-        "- event: PostRun\n- session: none\n- folder: /w\n- outcome: exit 0 · 3.2s\n"
+        "- event: PostRun\n- session: none\n- folder: /w\n- status: exit 0 · 3.2s\n"
         "\nCopied:\n\n(not kept)\n\nPasted back:\n\n(not kept)\n"
     )
     out = tmp_path / "transcript.md"
@@ -450,6 +586,78 @@ def test_transcript_tells_what_was_copied_and_pasted_back(state, run_tool, execu
     assert out.read_text() == done.stdout
     one = run_tool(main, ["transcript", "--run", RUN]).stdout
     assert (RUN in one, "r-0000000000000002" in one) == (True, False)
+
+
+def test_transcript_tells_what_a_pipe_by_hand_executed(state, run_tool, executed):
+    run_tool(main, ["block"], executed())
+    (state / "runs" / RUN / "command.txt").write_text("echo hello")
+    text = run_tool(main, ["transcript"]).stdout
+    assert "\nExecuted:\n\n```text\necho hello\n```\n\nPasted back:\n\n```result\n" in text
+    assert "Copied" not in text
+
+
+EDITED = {
+    "no-fields": {"format": "clip-harness/receipt@1", "seq": 3, "prev": "", "event": "PostRun"},
+    "path-as-run-id": {"run_id": "../../../etc"},
+    "number-as-run-id": {"run_id": 5},
+    "number-as-time": {"at": 5},
+    "no-time": {"at": None},
+    "half-a-surrogate-pair": {"cwd": "\udc80\ud800"},
+    "event-of-half-a-pair": {"event": "\ud800"},
+    "terminal-sequence": {"event": "\x1b[2K"},
+    "text-as-result": {"result": "gone"},
+    "other-damage": {"event": "LedgerBroken", "damage": {"kind": "\ud800"}},
+}
+
+
+@pytest.mark.parametrize("name", EDITED)
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["tail"],
+        ["tail", "--json"],
+        ["show", "--run", RUN],
+        ["summary"],
+        ["summary", "--json"],
+        ["transcript"],
+        ["verify"],
+        ["verify", "--json"],
+        ["recover"],
+    ],
+    ids=" ".join,
+)
+def test_an_edited_line_breaks_no_reader(state, run_tool, executed, argv, name):
+    run_tool(main, CAPTURE, b"hi")
+    run_tool(main, [], executed())
+    path = state / "ledger.jsonl"
+    *lines, last = path.read_bytes().splitlines()
+    fields = EDITED[name]
+    edited = fields if name == "no-fields" else {**json.loads(last), **fields}
+    path.write_bytes(b"\n".join([*lines, json.dumps(edited).encode(), b""]))
+    done = run_tool(main, argv)
+    assert (done.stderr, done.code) == ("", int(argv[0] == "verify"))
+    assert "\x1b" not in done.stdout
+    assert "None" not in done.stdout
+
+
+def test_an_edited_line_is_told_as_that(state, run_tool, executed):
+    run_tool(main, [], executed())
+    path = state / "ledger.jsonl"
+    path.write_bytes(path.read_bytes().replace(RUN.encode(), b"../../escape"))
+    assert run_tool(main, ["tail", "1"]).stdout == "     2  was edited: see ch-receipt verify\n"
+    assert run_tool(main, ["transcript"]).stdout == (
+        "# Transcript\n\n## 2 was edited: see ch-receipt verify\n"
+    )
+
+
+def test_summary_takes_no_time_from_a_line_that_has_none(state, run_tool, executed):
+    run_tool(main, [], executed())
+    path = state / "ledger.jsonl"
+    first, last = (json.loads(line) for line in path.read_bytes().splitlines())
+    last["at"] = None
+    path.write_text(json.dumps(first) + "\n" + json.dumps(last) + "\n")
+    found = run_tool(main, ["summary", "--json"]).document
+    assert (found["first_at"], found["last_at"]) == (first["at"], first["at"])
 
 
 def test_verify_answers_by_its_exit_code(state, run_tool, executed):

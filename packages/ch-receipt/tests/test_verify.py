@@ -139,6 +139,41 @@ def test_lines_that_the_head_does_not_know_are_named(lay):
     assert (found["kind"], found["line"]) == ("unknown-lines", 5)
 
 
+@pytest.mark.parametrize("difference", [1, -1, 4096])
+@pytest.mark.parametrize("known", [9, 8], ids=["whole", "crash"])
+def test_a_head_whose_size_does_not_fit_is_named(lay, state, difference, known):
+    """The next append would say so too."""
+    lines = chain(9)
+    head = head_of(lines[:known])
+    size = head["size"]
+    lay(lines, {**head, "size": size + difference})
+    assert first(state) == {
+        "kind": "head-size",
+        "line": known,
+        "message": f"the head's size does not fit: {size + difference} bytes,"
+        f" the line ends at {size}",
+    }
+    ledger.append(str(state), entry("PreRun", AT))
+    assert first(state)["kind"] == "broken"
+    if known == 9:
+        told = "line 10 records that the head had the size of another ledger"
+        assert first(state)["message"] == told
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        (3, "line 4 records that the lines after 3, up to 9, are gone"),
+        (8, "line 9 records that the lines after 8, up to 9, are gone"),
+    ],
+)
+def test_a_cut_tail_that_an_append_found_is_told(lay, state, kept, told):
+    lines = chain(9)
+    lay(lines[:kept], head_of(lines))
+    ledger.append(str(state), entry("PreRun", AT))
+    assert first(state)["message"] == told
+
+
 def test_a_crash_between_line_and_head_is_a_note(lay):
     lines = chain(9)
     report = verify.verify(str(lay(lines, head_of(lines[:8]))))

@@ -79,7 +79,7 @@ def append(document: Run, state: str) -> None:
 
     Raises Problem when it cannot be written; the document is as it was then.
     """
-    document["receipt"] = ledger.append(state, receipt.end_of(document, clock.now()))
+    document["receipt"] = ledger.append(state, receipt.end_of(document, clock.now()), once=True)
     with contextlib.suppress(Problem):
         # `recover` removes it when it finds the end receipt
         files.remove(places.open_run(state, document["run_id"]))
@@ -125,7 +125,9 @@ def _block_step(argv: list[str], streams: Streams) -> int:
         from . import elide
 
         output = elide.digest(result, budget or _budget_in_force(document))
-    reason = failure.message if failure is not None and "receipt" not in document else None
+    reason = None
+    if failure is not None and "receipt" not in document:
+        reason = " — ".join(words for words in (failure.message, failure.hint) if words)
     text = block(document, output, no_receipt=reason).encode("utf-8")
     if "receipt" in document:
         try:
@@ -136,8 +138,7 @@ def _block_step(argv: list[str], streams: Streams) -> int:
     if failure is not None:
         streams.say(f"{NAME}: {problems.sentence(failure.section(NAME))}")
         answer = failure.code
-    streams.stdout.write(text)
-    streams.stdout.flush()
+    documents.put(streams.stdout, text)
     return answer if flags.get("--exit-code") else problems.OK
 
 
@@ -191,8 +192,7 @@ def _capture_step(argv: list[str], streams: Streams) -> int:
         at=values["--at"],
         owner=int(owner) if owner is not None else os.getppid(),
     )
-    streams.stdout.write(documents.encode(done))
-    streams.stdout.flush()
+    documents.put(streams.stdout, documents.encode(done))
     return problems.OK
 
 
@@ -237,8 +237,7 @@ def _summary(argv: list[str], streams: Streams) -> int:
         return problems.OK
     found = summary.summarise(places.state_dir())
     if flags.get("--json"):
-        streams.stdout.write(documents.encode(found))
-        streams.stdout.flush()
+        documents.put(streams.stdout, documents.encode(found))
     else:
         streams.out(summary.text(found))
     return problems.OK
@@ -268,8 +267,7 @@ def _verify(argv: list[str], streams: Streams) -> int:
         return problems.OK
     report = verify.verify(places.state_dir())
     if flags.get("--json"):
-        streams.stdout.write(documents.encode(report))
-        streams.stdout.flush()
+        documents.put(streams.stdout, documents.encode(report))
     else:
         streams.out(verify.text(report))
     return problems.OK if report["whole"] else problems.NO

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 PRESETS = {"m365-copilot": 100_000, "copilot": 8_000}
 
 SKIM_BYTES = 32 * 1024 * 1024
+LEAST_PAIRS = 4
+MOST_LISTED = 64
 _CHUNK = 1024 * 1024
 
 
@@ -129,11 +131,16 @@ def _line_range(read: Read, start: int, end: int, head: bytes) -> tuple[int, int
 
 
 def encoding_of(sample: bytes) -> str | None:
-    """The UTF-16 an output surely is, by its mark or its NUL bytes; None for anything else."""
+    """The UTF-16 an output surely is, by its mark or its NUL bytes; None for anything else.
+
+    A list of single letters that NUL bytes end looks alike. So text without a mark has to have a
+    line end, or more pairs than there are letters and digits.
+    """
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16-le" if sample[0] == 0xFF else "utf-16-be"
     pairs = len(sample) // 2
-    if pairs < 4:
+    is_text = pairs > MOST_LISTED or (pairs >= LEAST_PAIRS and b"\n" in sample)
+    if not is_text:
         return None
     low, high = sample[: 2 * pairs : 2].count(0), sample[1 : 2 * pairs : 2].count(0)
     if low == 0 and high * 10 >= pairs * 9:

@@ -9,6 +9,8 @@ import itertools
 import json
 import os
 
+from ch_contract import documents
+
 from . import ledger, receipt
 from .clean import visible
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ch_contract.tool import Streams
+
+
+WRITTEN_BYTES = 64 * 1024
 
 
 def tail(state: str, count: int) -> list[bytes]:
@@ -38,22 +43,30 @@ def of_run(state: str, run_id: str) -> Iterator[bytes]:
 
 
 def write(streams: Streams, lines: Iterable[bytes], *, as_json: bool) -> None:
-    """Write lines: as they are, or one sentence each. What is no line at all is only shown."""
+    """Write lines: as they are, or one sentence each. What is no line at all is only shown.
+
+    Raises as `documents.put` does.
+    """
+    waiting = b""
     for raw in lines:
-        if as_json:
-            if _object(raw):
-                streams.stdout.write(raw + b"\n")
-        else:
-            streams.stdout.write((text(raw) + "\n").encode("utf-8", "backslashreplace"))
-    streams.stdout.flush()
+        if not as_json:
+            waiting += (text(raw) + "\n").encode("utf-8", "backslashreplace")
+        elif _object(raw):
+            waiting += raw + b"\n"
+        if len(waiting) >= WRITTEN_BYTES:
+            documents.put(streams.stdout, waiting)
+            waiting = b""
+    documents.put(streams.stdout, waiting)
 
 
 def text(raw: bytes) -> str:
     """One line for a terminal: number, time, event, run, session, what happened."""
-    line = ledger.parse(raw)
-    sentence = _sentence(line) if line is not None else None
-    if sentence is not None:
-        return sentence
+    line = ledger.understood(raw)
+    if line is not None:
+        return _sentence(line)
+    edited = ledger.parse(raw)
+    if edited is not None:
+        return f"{edited['seq']:>6}  was edited: see ch-receipt verify"
     old = _object(raw)
     if isinstance(old.get("event"), str):
         session = old.get("binding_id") or old.get("session_id") or "-"
@@ -62,20 +75,17 @@ def text(raw: bytes) -> str:
     return visible(f"{'?':>6}  not a ledger line: {raw[:60]!r}")
 
 
-def _sentence(line: receipt.Line) -> str | None:
-    """One of our lines; None when it was edited so far that it cannot be told."""
-    try:
-        words = [
-            f"{line['seq']:>6}",
-            str(line["at"]),
-            f"{line['event']:<15}",
-            line["run_id"] or "-",
-            line["session"] or "-",
-            receipt.status(line),
-        ]
-        return visible("  ".join(words).rstrip())
-    except (KeyError, TypeError, AttributeError):
-        return None
+def _sentence(line: receipt.Line) -> str:
+    """One of our lines."""
+    words = [
+        f"{line['seq']:>6}",
+        line["at"],
+        f"{line['event']:<15}",
+        line["run_id"] or "-",
+        line["session"] or "-",
+        receipt.status(line),
+    ]
+    return visible("  ".join(words).rstrip())
 
 
 def _object(raw: bytes) -> dict[str, object]:

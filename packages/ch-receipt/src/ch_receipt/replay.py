@@ -33,55 +33,97 @@ def replay(text: str) -> str:
     return "\n".join(_line(line) for line in text.split("\n"))
 
 
+class _Cells:
+    """The cells of one line: what was written into each, and the time of it.
+
+    What is erased in front of the cursor is not blanked at once, which would cost as much as the
+    line is long each time: it is noted, and whatever is older than that is blank in the end.
+    """
+
+    __slots__ = ("characters", "cursor", "erased", "now", "times")
+
+    def __init__(self) -> None:
+        self.characters: list[str] = []
+        self.times: list[int] = []
+        self.erased: dict[int, int] = {}  # end of an erased front -> when it last was
+        self.cursor = 0
+        self.now = 0
+
+    def write(self, text: str) -> None:
+        """Put `text` where the cursor is."""
+        end = self.cursor + len(text)
+        self.characters[self.cursor : end] = text
+        self.times[self.cursor : end] = [self.now] * len(text)
+        self.cursor = end
+
+    def cut(self) -> None:
+        """Erase from the cursor to the end."""
+        del self.characters[self.cursor :]
+        del self.times[self.cursor :]
+
+    def blank(self) -> None:
+        """Erase everything in front of the cursor."""
+        self.now += 1
+        self.erased[self.cursor] = self.now
+
+    def text(self) -> str:
+        """What is to be seen."""
+        if not self.erased:
+            return "".join(self.characters)
+        shown = []
+        length = len(self.characters)
+        since = max((now for place, now in self.erased.items() if place > length), default=0)
+        for place in range(length, 0, -1):
+            since = max(since, self.erased.get(place, 0))
+            shown.append(self.characters[place - 1] if self.times[place - 1] >= since else " ")
+        return "".join(reversed(shown))
+
+
 def _line(line: str) -> str:
     line = line.rstrip("\r")
     if not _MOVING.search(line):
         return _ESCAPES.sub("", line)
-    cells: list[str] = []
-    cursor = 0
+    cells = _Cells()
     for token in _TOKENS.finditer(line):
         written = token["text"]
         if written is not None:
-            cells[cursor : cursor + len(written)] = written
-            cursor += len(written)
+            cells.write(written)
         elif token[0] == "\r":
-            cursor = 0
+            cells.cursor = 0
         elif token[0] == "\b":
-            cursor = max(0, cursor - 1)
+            cells.cursor = max(0, cells.cursor - 1)
         elif token[0] == "\x1b":
-            cells[cursor : cursor + 1] = "\x1b"
-            cursor += 1
+            cells.write("\x1b")
         elif token["final"] is not None:
-            cursor = _move(cells, cursor, token["final"], token["parameters"])
-    text = "".join(cells)
+            _obey(cells, token["final"], token["parameters"])
+    text = cells.text()
     # what was erased behind the last character is nothing to see
     return text.rstrip(" ") if _ERASING.search(line) else text
 
 
-def _move(cells: list[str], cursor: int, final: str, parameters: str) -> int:
-    """Obey one control sequence; gives where the cursor is afterwards.
+def _obey(cells: _Cells, final: str, parameters: str) -> None:
+    """Obey one control sequence.
 
     The cursor stays within what was written, so that a short sequence can't make a long line.
     """
     if parameters and not (parameters.isdigit() and len(parameters) <= 6):
-        return cursor
+        return
     number = int(parameters or 0)
+    length = len(cells.characters)
     if final == "K":
-        if not number:
-            del cells[cursor:]
-        elif number == 1:
-            cells[:cursor] = " " * cursor
-        elif number == 2:
-            cells[:] = " " * cursor
+        if number in (0, 2):
+            cells.cut()
+        if number in (1, 2):
+            cells.blank()
     elif final == "G":
-        return min(max(number, 1) - 1, len(cells))
+        cells.cursor = min(max(number, 1) - 1, length)
     elif final == "D":
-        return max(0, cursor - max(number, 1))
+        cells.cursor = max(0, cells.cursor - max(number, 1))
     elif final == "C":
-        if cursor == len(cells):
-            cells.append(" ")
-        return min(cursor + max(number, 1), len(cells))
-    return cursor
+        if cells.cursor == length:
+            cells.characters.append(" ")
+            cells.times.append(cells.now)
+        cells.cursor = min(cells.cursor + max(number, 1), len(cells.characters))
 
 
 def without_begun(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from . import ledger
+from . import clean, ledger
 from .receipt import END_EVENTS
 
 TYPE_CHECKING = False
@@ -35,8 +35,9 @@ def summarise(state: str) -> Summary:
             continue
         found["lines"] += 1
         at = line.get("at")
-        found["first_at"] = found["first_at"] or at
-        found["last_at"] = at
+        if isinstance(at, str):
+            found["last_at"] = _unicode(at)
+            found["first_at"] = found["first_at"] or found["last_at"]
         _count(found["events"], line["event"])
         if line["event"] in END_EVENTS:
             found["runs"] += 1
@@ -65,19 +66,25 @@ def _earlier(path: str) -> Summary | None:
 
 def _count(counts: dict[str, int], name: object) -> None:
     if isinstance(name, str):
+        name = _unicode(name)
         counts[name] = counts.get(name, 0) + 1
+
+
+def _unicode(text: str) -> str:
+    """`text` with half surrogate pairs, which an edited line can hold, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def text(found: Summary) -> str:
     """The summary for a terminal."""
     rows = [f"{found['lines']} lines, {found['runs']} ended runs"]
     if found["first_at"] is not None:
-        rows.append(f"from {found['first_at']} to {found['last_at']}")
+        rows.append(clean.line(f"from {found['first_at']} to {found['last_at']}"))
     for title in ("events", "decisions", "rules"):
         if found[title]:
             rows.append(f"{title}:")
             ordered = sorted(found[title].items(), key=lambda pair: (-pair[1], pair[0]))
-            rows += [f"  {count:>7}  {name}" for name, count in ordered]
+            rows += [f"  {count:>7}  {clean.line(name)}" for name, count in ordered]
     if found["unreadable"]:
         rows.append(f"{found['unreadable']} lines cannot be read: see ch-receipt verify")
     if found["earlier"] is not None:

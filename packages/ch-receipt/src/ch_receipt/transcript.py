@@ -10,7 +10,7 @@ import os
 
 from ch_contract import files, places
 
-from . import clean, ledger, receipt
+from . import clean, ledger, listing, receipt
 from .block import fenced
 
 TYPE_CHECKING = False
@@ -24,14 +24,17 @@ def transcript(state: str, run_id: str | None = None) -> Iterator[str]:
     """The transcript of every run that has ended, or of one; in parts, in the ledger's order."""
     yield "# Transcript\n"
     for raw in ledger.forwards(ledger.ledger_path(state)):
-        line = ledger.parse(raw)
-        if line is None or (run_id is not None and line.get("run_id") != run_id):
+        line = ledger.understood(raw)
+        if line is None:
+            if run_id is None:
+                yield f"\n## {clean.line(listing.text(raw))}\n"
+            continue
+        if run_id is not None and line["run_id"] != run_id:
             continue
         if line["event"] in receipt.END_EVENTS:
             yield _run(state, line)
         elif line["event"] == "LedgerBroken":
-            damage = line.get("damage") or {}
-            yield f"\n## {line['at']} · the ledger was found broken: {damage.get('kind')}\n"
+            yield f"\n## {line['at']} · the ledger was found broken: {receipt.status(line)}\n"
 
 
 def _run(state: str, line: Line) -> str:
@@ -40,12 +43,17 @@ def _run(state: str, line: Line) -> str:
         f"- event: {line['event']}",
         f"- session: {line['session'] or 'none'}",
         f"- folder: {clean.line(line['cwd'] or 'unknown')}",
-        f"- outcome: {clean.line(receipt.status(line)) or 'none'}",
+        f"- status: {clean.line(receipt.status(line)) or 'none'}",
     ]
     folder = places.run_dir(state, line["run_id"])
     payload = files.read(os.path.join(folder, "payload.txt"))
+    title = "Copied"
+    if payload is None:
+        # a pipe by hand keeps what was executed instead
+        payload = files.read(os.path.join(folder, "command.txt"))
+        title = "Executed" if payload is not None else title
     result = files.read(os.path.join(folder, "result.txt"))
-    rows.append("\nCopied:\n")
+    rows.append(f"\n{title}:\n")
     if payload is not None:
         rows.append(fenced("text", clean.visible(clean.decode(payload)).removesuffix("\n") + "\n"))
     else:

@@ -36,6 +36,7 @@ class Reader:
         self.findings: list[Finding] = []
         self.notes: list[str] = []
         self.lines = 0
+        self.size = 0  # bytes of these lines
         self.pinned: dict[str, Any] | None = None
         self._seq = 0
         self._sha256 = ledger.ZEROS
@@ -53,6 +54,7 @@ class Reader:
     def read(self, raw: bytes) -> None:
         """Check the next line against the ones before it."""
         self.lines += 1
+        self.size += len(raw) + 1
         expected = self._seq + 1
         line = ledger.parse(raw)
         self._settle(line["prev"] if line is not None else None)
@@ -126,13 +128,18 @@ class Reader:
             pinned = line.get("pinned")
             self.pinned = pinned if isinstance(pinned, dict) else None
         if line["event"] == "LedgerBroken" and isinstance(damage, dict):
+            named = damage.get("head_seq")
             words = {
-                "cut-tail": f"lines up to {damage.get('head_seq')} had been cut off",
+                "cut-tail": f"the lines after {seq - 1}, up to {named}, are gone"
+                if type(named) is int and named >= seq
+                else "its end is gone",
                 "changed-tail": "the line before had been changed",
                 "unknown-lines": "lines that no append wrote had been added",
                 "lost-head": "ledger.head had been lost",
             }
             what = words.get(str(damage.get("kind")), "its end was damaged")
+            if damage.get("head_sha256") == line["prev"]:
+                what = "the head had the size of another ledger"
             self.add("broken", seq, f"line {seq} records that {what}")
         if line["event"] == "LedgerRepaired" and isinstance(damage, dict):
             self.notes.append(
@@ -150,6 +157,8 @@ class Reader:
         if head is not None and head.seq == seq:
             if head.sha256 != self._sha256 and not self._is_named(seq):
                 self.add("edited", seq, f"line {seq} was edited: the head has another hash of it")
+            elif head.size != self.size and all(f["kind"] == "broken" for f in self.findings):
+                self._misfit(head, self.size)
         elif seq > 0:
             self._behind(head if head is not None else ledger.Head(0, ledger.ZEROS, 0))
         if rest:
@@ -159,9 +168,13 @@ class Reader:
     def _behind(self, head: Head) -> None:
         """The head names an earlier line: a crash, if the lines behind it are one append."""
         behind = self._seq - head.seq
+        size = self.size - sum(len(raw) + 1 for raw in self._ending[-behind:])
         before, lines = self._ending[:-behind], self._ending[-behind:]
         known = head.seq == 0 or (bool(before) and hexdigest(before[-1]) == head.sha256)
-        if known and len(lines) == behind and ledger.is_one_append(lines, head):
+        is_crash = known and len(lines) == behind and ledger.is_one_append(lines, head)
+        if is_crash and head.size != size:
+            self._misfit(head, size)
+        elif is_crash:
             self.notes.append(
                 f"the head does not know line {self._seq} yet: a crash came in between,"
                 " the next append mends it"
@@ -171,6 +184,11 @@ class Reader:
         else:
             first = head.seq + 1
             self.add("unknown-lines", first, f"line {first} and what follows are not the head's")
+
+    def _misfit(self, head: Head, size: int) -> None:
+        """The head names the right line, and an end of it where it does not end."""
+        message = f"the head's size does not fit: {head.size} bytes, the line ends at {size}"
+        self.add("head-size", head.seq, message)
 
 
 def verify(state: str) -> Report:
