@@ -640,7 +640,7 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
         "run",
     ),
     "ch-stage": ("decide", "apply", "undo"),
-    "ch-exec": ("run",),
+    "ch-exec": ("run", "stop"),
 }
 # Installing what a lock file or a requirements file names changes nothing anybody reviewed.
 SUBCOMMAND_OPTIONS: dict[str, tuple[str, ...]] = {
