@@ -25,11 +25,11 @@ def part(decision="allow", rule=None, reason=None, **fields):
     }
 
 
-def verdict(decision="allow", *parts, untrusted=()):
+def verdict(decision="allow", *parts, left_out=()):
     return {
         "decision": decision,
         "dialect": "bash",
-        "settings": {"digest": "a" * 64, "untrusted": list(untrusted)},
+        "settings": {"digest": "a" * 64, "left_out": list(left_out)},
         "parts": list(parts) or [part(decision)],
     }
 

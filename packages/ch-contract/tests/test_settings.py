@@ -104,10 +104,38 @@ def test_unknown_keys_are_left_out_and_can_be_named():
         settings.DEFAULTS,
         [],
     )
-    assert settings.unknown_keys({"theme": 1, "$schema": "x", "a": 1, "timeout": 2}) == [
+    assert settings.without_effect({"theme": 1, "$schema": "x", "a": 1, "timeout": 2}) == [
         "a",
         "theme",
     ]
+
+
+@pytest.mark.parametrize(
+    ("values", "keys"),
+    [
+        ({"denylsit": ["sudo *"]}, ["denylsit"]),
+        ({"hooks": {"PostRun": [HOOK]}}, ["hooks"]),
+        ({"hooks": {}, "mode": "solo", "network": "host", "rails": {}}, []),
+        ({"mode": "paired", "network": "none", "rules": {"a": 1}}, ["mode", "network", "rules"]),
+        ({"shell_sandbox": "strict", "color": "never", "timeout": 5}, []),
+    ],
+)
+def test_keys_this_version_does_not_act_on_are_named(project, user_settings, values, keys):
+    assert settings.without_effect(values) == keys
+    path = user_settings(values)
+    found = settings.load(str(project), str(project)).left_out
+    assert found == ([(str(path), keys)] if keys else [])
+
+
+@pytest.mark.parametrize("event", ["PayloadCaptured", "PreRun", "RunClosed"])
+def test_a_hook_that_decides_is_not_passed_over(project, user_settings, event):
+    path = user_settings({"hooks": {event: [HOOK]}})
+    with pytest.raises(Problem) as caught:
+        settings.load(str(project), str(project))
+    assert (caught.value.kind, caught.value.message) == (
+        "unsupported",
+        f"{path}: hooks.{event}: this version runs no hooks, and nothing runs unchecked",
+    )
 
 
 RANDOM = st.fixed_dictionaries(
@@ -163,7 +191,7 @@ def test_a_trusted_project_loosens_neither_gate_nor_sandbox_nor_what_is_the_user
 
 def test_without_files_the_defaults_are_in_force(project):
     found = settings.load(str(project), str(project))
-    assert (found.values, found.untrusted) == (settings.DEFAULTS, [])
+    assert (found.values, found.left_out) == (settings.DEFAULTS, [])
     assert (found["timeout"], found.get("shell")) == (120, None)
 
 
@@ -175,16 +203,16 @@ def write_project(folder, values):
 
 
 def test_an_untrusted_project_file_is_named_with_what_was_left_out(project, user_settings):
-    user_settings({"denylist": ["sudo *"], "theme": "dark"})
+    own = user_settings({"denylist": ["sudo *"], "theme": "dark"})
     path = write_project(project, {"denylist": ["npm *"], "shell": "zsh", "allowlist": ["*"]})
     found = settings.load(str(project), str(project))
     assert found.values == {**settings.DEFAULTS, "denylist": ["sudo *", "npm *"]}
-    assert found.untrusted == [(path, ["allowlist", "shell"])]
+    assert found.left_out == [(str(own), ["theme"]), (path, ["allowlist", "shell"])]
 
 
 def test_a_project_file_that_only_tightens_is_not_complained_about(project):
     write_project(project, {"denylist": ["npm *"]})
-    assert settings.load(str(project), str(project)).untrusted == []
+    assert settings.load(str(project), str(project)).left_out == []
 
 
 def test_the_digest_is_of_the_effective_values(project, user_settings):
@@ -266,4 +294,4 @@ def test_a_folder_below_cannot_drop_what_the_root_forbids(project):
     found = settings.load(str(below), str(project))
     assert found["denylist"] == ["root *", "below *"]
     assert found["allowlist"] == []
-    assert [keys for _, keys in found.untrusted] == [["allowlist"], ["allowlist"]]
+    assert [keys for _, keys in found.left_out] == [["allowlist"], ["allowlist"]]

@@ -16,7 +16,7 @@ def verdict(text, decision="allow", dialect="bash", **part):
     return {
         "decision": decision,
         "dialect": dialect,
-        "settings": {"digest": "0" * 64, "untrusted": []},
+        "settings": {"digest": "0" * 64, "left_out": []},
         "parts": [
             {
                 "kind": "command",

@@ -31,7 +31,7 @@ def test_the_pipe_step(run_tool, run_document, project, command, decision, code)
     assert (done.code, done.stderr) == (0, "")
     added = done.document.pop("verdict") if False else done.document["verdict"]
     assert {**done.document, "verdict": None} == {**document, "verdict": None}
-    assert (added["decision"], added["dialect"], added["settings"]["untrusted"]) == (
+    assert (added["decision"], added["dialect"], added["settings"]["left_out"]) == (
         decision,
         "bash",
         [],
@@ -69,6 +69,8 @@ def test_what_is_not_its_business_passes(run_tool, run_document, kind, project):
         document["payload"]["control"] = {"action": "cancel", "session": None}
     if kind == "goal":
         document["payload"]["metadata"]["action"] = "goal-list"
+    if kind in ("ignored", "malformed"):
+        document["payload"]["form"] = None
     if kind == "malformed":
         document["problem"] = {
             "tool": "ch-parse",
@@ -88,7 +90,7 @@ def test_a_project_may_only_tighten(run_tool, run_document, project, user_settin
     (folder / "settings.json").write_text('{"denylist": ["date"], "allowlist": ["touch *"]}')
     found = run_tool(main, stdin=run_document("touch x")).document["verdict"]
     assert found["decision"] == "ask"
-    assert found["settings"]["untrusted"] == [
+    assert found["settings"]["left_out"] == [
         {"path": str(folder / "settings.json"), "ignored": ["allowlist"]}
     ]
     assert run_tool(main, stdin=run_document("date")).document["verdict"]["decision"] == "deny"

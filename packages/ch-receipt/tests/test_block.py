@@ -38,8 +38,8 @@ def test_a_document_is_told_as_its_file_says(path):
         document["result"] = result(**case["ran"])
     if "verdict" in case:
         parts = [part(**fields) for fields in case["verdict"].get("parts", ())]
-        untrusted = case["verdict"].get("untrusted", ())
-        document["verdict"] = verdict(case["verdict"]["decision"], *parts, untrusted=untrusted)
+        left_out = case["verdict"].get("left_out", ())
+        document["verdict"] = verdict(case["verdict"]["decision"], *parts, left_out=left_out)
     laid_over(document, case.get("document", {}))
     documents.check(document, "run.schema.json#/$defs/parsed", path.name)
     text = block(document, case.get("output", ""), no_receipt=case.get("no_receipt"))
@@ -90,7 +90,7 @@ def test_everything_stands_in_its_order():
     """Command, output, status, remarks, capabilities, context, pending, update, footer."""
     document = make_run("make")
     document["result"] = result()
-    document["verdict"] = verdict(untrusted=[{"path": "/w/s.json", "ignored": ["hooks"]}])
+    document["verdict"] = verdict(left_out=[{"path": "/w/s.json", "ignored": ["hooks"]}])
     document["payload"]["metadata"]["session"] = "demo"
     document["payload"]["repairs"] = ["bom"]
     document["notices"] = {
@@ -113,7 +113,7 @@ def test_everything_stands_in_its_order():
         "built\n"
         "[exit 0 · 3.2s]\n"
         "repaired: bom\n"
-        "untrusted settings: /w/s.json (ignored: hooks)\n"
+        "settings without effect in /w/s.json: hooks\n"
         "— capabilities:\n"
         "  shell.run\n"
         "  file.write\n"

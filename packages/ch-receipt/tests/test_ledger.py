@@ -74,6 +74,46 @@ def test_a_head_that_is_one_append_behind_is_a_crash_and_is_mended(lay, state):
     assert verify.verify(str(state))["whole"]
 
 
+@pytest.mark.parametrize("rest", [b"", b'{"half'], ids=["whole", "half-line"])
+def test_a_second_crash_at_the_same_place_is_mended_too(lay, state, monkeypatch, rest):
+    """Each of three appends in a row dies between its line and the head."""
+    lines = chain(5)
+    lay(lines, head_of(lines[:4]), rest)
+    real = files.write_atomic
+
+    def count():
+        return (state / "ledger.jsonl").read_bytes().count(b"\n")
+
+    def die(path, data, *mode):
+        if count() > known:  # its line stands: this is its head
+            raise SystemExit
+        real(path, data, *mode)
+
+    monkeypatch.setattr(files, "write_atomic", die)
+    for number in range(3):
+        known = count()
+        with pytest.raises(SystemExit):
+            ledger.append(str(state), a_line(number))
+    monkeypatch.undo()
+    assert verify.verify(str(state))["whole"]
+    ledger.append(str(state), a_line(9))
+    assert [line["event"] for line in lines_of(state)][-4:] == ["PreRun"] * 4
+    assert verify.verify(str(state))["whole"]
+
+
+def test_half_a_line_comes_back_when_the_head_cannot_follow(lay, state, monkeypatch):
+    lay(chain(3), "same", b'{"format":"clip-')
+    before = (state / "ledger.jsonl").read_bytes()
+
+    def fail(path, *_):
+        raise Problem("system", f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(files, "write_atomic", fail)
+    with pytest.raises(Problem, match=r"cannot write .*ledger\.head"):
+        ledger.append(str(state), a_line())
+    assert (state / "ledger.jsonl").read_bytes() == before
+
+
 def test_a_crash_between_the_first_line_and_its_head_is_mended(lay, state):
     lay(chain(2), None)
     assert ledger.append(str(state), a_line())["seq"] == 3

@@ -27,7 +27,7 @@ def verdict(decision, kind="command", subject="echo hello"):
     return {
         "decision": decision,
         "dialect": "bash",
-        "settings": {"digest": "0" * 64, "untrusted": []},
+        "settings": {"digest": "0" * 64, "left_out": []},
         "parts": [
             {
                 "kind": kind,

@@ -73,7 +73,7 @@ class Payload(TypedDict):
     notes: list[str]
 
 
-class VerdictSettingsUntrusted(TypedDict):
+class VerdictSettingsLeftOut(TypedDict):
     """Untrusted file. One settings file."""
 
     path: str
@@ -84,7 +84,7 @@ class VerdictSettings(TypedDict):
     """Settings. Which settings the verdict rests on."""
 
     digest: str
-    untrusted: list[VerdictSettingsUntrusted]
+    left_out: list[VerdictSettingsLeftOut]
 
 
 class VerdictPartMatch(TypedDict):

@@ -49,17 +49,34 @@ USER_ONLY = frozenset(
 TIGHTENING_LISTS = ("denylist", "protected_paths", "hard_block_patterns")
 STRICTER = {"mutation_gate": ("review", "deny"), "shell_sandbox": ("optional", "strict")}
 
+# Keys this version knows and does not act on, each with the values that ask for nothing. Reviews
+# bring shell_sandbox; only the gate looks at it now.
+NOT_YET: dict[str, tuple[Any, ...]] = {
+    "hooks": ({},),
+    "tools": ([],),
+    "backends": ({},),
+    "mode": ("solo", "focus"),
+    "rails": ({},),
+    "network": ("host",),
+    "unix_sockets": ([],),
+    "tmp": ("private",),
+    "devices": ([],),
+    "bwrap_path": (),
+    "rules": ({},),
+}
+GATE_EVENTS = ("PayloadCaptured", "PreRun", "RunClosed")
+
 HINT = "correct the file; nothing runs until it can be read"
 
 
 class Settings:
     """Effective values, and what was left out of which file."""
 
-    __slots__ = ("digest", "untrusted", "values")
+    __slots__ = ("digest", "left_out", "values")
 
-    def __init__(self, values: dict[str, Any], untrusted: list[tuple[str, list[str]]]) -> None:
+    def __init__(self, values: dict[str, Any], left_out: list[tuple[str, list[str]]]) -> None:
         self.values = values
-        self.untrusted = untrusted
+        self.left_out = left_out
         self.digest = hexdigest(documents.encode(dict(sorted(values.items()))))
 
     def __getitem__(self, key: str) -> Any:
@@ -105,9 +122,31 @@ def read_file(path: str) -> dict[str, Any] | None:
     return values
 
 
-def unknown_keys(values: dict[str, Any]) -> list[str]:
-    """Keys that mean nothing to this version."""
-    return sorted(key for key in values if key not in KEYS and not key.startswith("$"))
+def without_effect(values: dict[str, Any]) -> list[str]:
+    """Keys of one file that this version does not act on, sorted. Pure.
+
+    A misspelt deny list, or a guard that is not there yet, must not look as if it were in force.
+    """
+    return sorted(
+        key
+        for key, value in values.items()
+        if not key.startswith("$")
+        and (key not in KEYS or (key in NOT_YET and value not in NOT_YET[key]))
+    )
+
+
+def refuse_gate_hooks(values: dict[str, Any], path: str) -> None:
+    """Refuse settings whose hooks decide what may run: this version runs no hooks.
+
+    Raises Problem("unsupported").
+    """
+    found = [event for event in GATE_EVENTS if values.get("hooks", {}).get(event)]
+    if found:
+        raise Problem(
+            "unsupported",
+            f"{path}: hooks.{found[0]}: this version runs no hooks, and nothing runs unchecked",
+            "take the hook out of the file to run without its check",
+        )
 
 
 def of_user(user: dict[str, Any]) -> dict[str, Any]:
@@ -158,13 +197,18 @@ def merge(
 def load(cwd: str, project: str | None) -> Settings:
     """The settings in force for a run in `cwd`.
 
-    Raises Problem("settings") when a file cannot be understood.
+    Raises Problem("settings") when a file cannot be understood, Problem("unsupported") when the
+    user's file has hooks that decide what may run.
     """
-    values = of_user(read_file(places.user_settings()) or {})
-    untrusted = []
+    path = places.user_settings()
+    user = read_file(path) or {}
+    refuse_gate_hooks(user, path)
+    values = of_user(user)
+    left_out = [(path, keys)] if (keys := without_effect(user)) else []
     for path in places.project_settings(cwd, project):
+        own = read_file(path) or {}
         # No project file is trusted in this version.
-        values, ignored = merge(values, read_file(path) or {}, trusted=False)
-        if ignored:
-            untrusted.append((path, ignored))
-    return Settings(values, untrusted)
+        values, ignored = merge(values, own, trusted=False)
+        if keys := sorted({*ignored, *without_effect(own)}):
+            left_out.append((path, keys))
+    return Settings(values, left_out)

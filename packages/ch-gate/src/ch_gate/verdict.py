@@ -138,8 +138,8 @@ def gate(document: Run) -> None:
         "dialect": judge.dialect,
         "settings": {
             "digest": judge.settings.digest,
-            "untrusted": [
-                {"path": path, "ignored": ignored} for path, ignored in judge.settings.untrusted
+            "left_out": [
+                {"path": path, "ignored": ignored} for path, ignored in judge.settings.left_out
             ],
         },
         "parts": parts,

@@ -150,9 +150,9 @@ def _remarks(document: Run) -> list[str]:
     lines = [line(note) for note in payload["notes"]]
     if payload["repairs"]:
         lines.append(f"repaired: {', '.join(dict.fromkeys(payload['repairs']))}")
-    for file in verdict["settings"]["untrusted"] if verdict is not None else ():
-        ignored = f" (ignored: {line(', '.join(file['ignored']))})" if file["ignored"] else ""
-        lines.append(f"untrusted settings: {line(file['path'])}{ignored}")
+    for file in verdict["settings"]["left_out"] if verdict is not None else ():
+        keys = line(", ".join(file["ignored"]))
+        lines.append(f"settings without effect in {line(file['path'])}: {keys}")
     return lines
 
 

@@ -107,11 +107,13 @@ def append_locked(state: str, line: Line, *, once: bool = False) -> Receipt:
     head = read_head(state)
     size, window = _end(path, head)
     ending = assess(head, size, window)
+    if ending.damage in (None, "half-line") and ending.last.seq > (head.seq if head else 0):
+        # else a second crash in a row would leave two appends behind the head, which is damage;
+        # the crash may have come before the line was synced
+        files.append(path, b"")
+        _replace_head(state, ending.last)
     standing = _standing(window, line) if once and ending.damage is None else None
     if standing is not None:
-        if head is None or head.seq < ending.last.seq:
-            files.append(path, b"")  # a crash may have come before its sync
-            _replace_head(state, ending.last)
         return standing
     found = size - len(ending.removed)
     added = _own_lines(state, ending, head, size)
