@@ -447,7 +447,7 @@ def test_an_id_that_was_given_again_gets_no_signal(monkeypatch):
 
 
 def failing(monkeypatch, where, error):
-    """Let a piece of the supervision fail once the command runs."""
+    """Let a piece of the supervision fail."""
 
     def fail(*_arguments, **_options):
         raise error
@@ -473,9 +473,13 @@ def test_a_failure_of_the_supervision_ends_the_command(
     """Nothing lives on, and nobody says that nothing was run."""
     word = "84.5"
     document = staged(f"setsid env -i sleep {word} & sleep {word}")
-    with monkeypatch.context() as patch:
-        failing(patch, where, error)
-        done = pipe_step(document, "--exit-code")
+
+    def fail(*_arguments):
+        wait_for(lambda: len(with_word(word)) == 2, what="the start")
+        raise error
+
+    monkeypatch.setattr(where, fail)
+    done = pipe_step(document, "--exit-code")
     assert with_word(word) == []
     problem, result = done.document["problem"], done.document["result"]
     assert (problem["kind"], problem["message"], done.code) == (kind, f"{BEGUN} {said}", code)
@@ -506,6 +510,10 @@ def test_a_failure_that_hits_the_ending_too(pipe_step, staged, monkeypatch):
     assert ending(result) == (None, "timed out after 1 s", "SIGKILL", True, False)
     wait_for(lambda: with_word(word) == [], what="the end")
     assert document["problem"]["message"] == f"{BEGUN} Too many open files"
+    assert document["problem"]["hint"] == (
+        f"something of it may still live: end that with ch-exec stop --run-id {document['run_id']};"
+        " look at what it has done before you run it again"
+    )
 
 
 def test_what_could_not_be_ended_is_in_the_result(pipe_step, staged, monkeypatch):

@@ -79,16 +79,14 @@ class Unfollowed(Problem):
 
     __slots__ = ("result",)
 
-    def __init__(self, result: Result, cause: Exception) -> None:
+    def __init__(self, result: Result, cause: Exception, hint: str) -> None:
         is_system = isinstance(cause, OSError)
         reason = cause.strerror if isinstance(cause, OSError) else None
-        left = result["processes_left"]
         super().__init__(
             "system" if is_system else "bug",
             "the command was started, and could not be followed to its end:"
             f" {reason or type(cause).__name__}",
-            (f"{left} of its processes could not be ended; " if left else "")
-            + "look at what it has done before you run it again",
+            hint,
         )
         self.result = result
 

@@ -71,11 +71,12 @@ class Ending:
 
     `code` is the wait status as `os.waitstatus_to_exitcode` gives it (a signal is negative), None
     when it could not be ended. `reason` is "timeout", "cancel", "failure" or None. `seconds` is how
-    long it ran, `ended` how many processes were ended, `left` how many could not be. `failure` is
+    long it ran, `ended` how many processes were ended, `left` how many could not be; `is_unsure`
+    says that only the shell's process group could be reached, and others may live on. `failure` is
     what kept us from following it, or its output, to the end.
     """
 
-    __slots__ = ("code", "ended", "failure", "left", "reason", "seconds")
+    __slots__ = ("code", "ended", "failure", "is_unsure", "left", "reason", "seconds")
 
     def __init__(self) -> None:
         self.code: int | None = None
@@ -83,6 +84,7 @@ class Ending:
         self.seconds = 0.0
         self.ended = 0
         self.left = 0
+        self.is_unsure = False
         self.failure: Exception | None = None
 
 
@@ -275,7 +277,7 @@ def run(
             except BaseException as error:
                 if ending.code is None or ending.reason is not None:
                     ending.reason = ending.reason or "failure"
-                    _end_anyhow(child, run_id, wakeups, ending)
+                    _end_anyhow(child, run_id, ending)
                     ending.seconds = time.monotonic() - begin
                 if not isinstance(error, Exception):
                     raise
@@ -334,20 +336,28 @@ def _follow(
         elif left <= 0:
             ending.reason = "timeout"
         if ending.reason is not None:
-            _end(child, run_id, wakeups, ending)
             break
         step = STEP_SHORTEST if grown else min(step * 1.5, STEP_LONGEST)
         # a step even while it writes: the command needs the processor more than we do
         wakeups.wait(0 if grown == CHUNK else min(step, left))
+    if ending.reason is not None:
+        cancelled = wakeups.cancelled
+        # asked once more: no more patience
+        _end(child, run_id, ending, wakeups.wait, lambda: wakeups.cancelled > cancelled)
     ending.seconds = time.monotonic() - begin
     output.finish()
 
 
-def _end(child: Child, run_id: str, wakeups: Wakeups, ending: Ending) -> None:
+def _end(
+    child: Child,
+    run_id: str,
+    ending: Ending,
+    wait: Callable[[float], None],
+    is_urged: Callable[[], bool],
+) -> None:
     """End every process of the run."""
     own = os.getpid()
     before = child.before if _ADOPTS else None
-    cancelled = wakeups.cancelled
 
     def find() -> list[descendants.Process]:
         alive = []
@@ -358,21 +368,16 @@ def _end(child: Child, run_id: str, wakeups: Wakeups, ending: Ending) -> None:
                 alive.append(process)
         return alive
 
-    ending.ended, ending.left = end_all(
-        # asked once more: no more patience
-        find,
-        wakeups.wait,
-        is_urged=lambda: wakeups.cancelled > cancelled,
-    )
+    ending.ended, ending.left = end_all(find, wait, is_urged=is_urged)
     _bury(child.pid, child.pid, ending)
 
 
-def _end_anyhow(child: Child, run_id: str, wakeups: Wakeups, ending: Ending) -> None:
-    """The same, also where not even the processes can be listed (no descriptor left, say)."""
+def _end_anyhow(child: Child, run_id: str, ending: Ending) -> None:
+    """The same with less to rely on, also where not even the processes can be listed."""
     try:
-        _end(child, run_id, wakeups, ending)
+        _end(child, run_id, ending, time.sleep, lambda: False)
     except Exception:  # noqa: BLE001 (the failure that brought us here is the one that is told)
-        # its group is that of the shell; what left the group is told of as left
+        ending.is_unsure = True
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         deadline = time.monotonic() + KILL_SECONDS

@@ -161,7 +161,15 @@ def run(
         tell(f"{ending.left} processes of the run {plan.run_id} could not be ended")
     told = result(plan, record.output_path, output, ending)
     if ending.failure is not None:
-        raise Unfollowed(told, ending.failure) from ending.failure
+        lives = "may still live" if ending.is_unsure else "still lives"
+        hint = (
+            f"something of it {lives}: end that with ch-exec stop --run-id {plan.run_id}; look"
+            if ending.left or ending.is_unsure
+            else "look"
+        )
+        raise Unfollowed(
+            told, ending.failure, f"{hint} at what it has done before you run it again"
+        ) from ending.failure
     return told
 
 
