@@ -87,8 +87,8 @@ def test_a_project_may_only_tighten(run_tool, run_document, project, user_settin
     user_settings({"allowlist": ["ls *"]})
     folder = project / ".clip-harness"
     folder.mkdir()
-    (folder / "settings.json").write_text('{"denylist": ["date"], "allowlist": ["touch *"]}')
-    found = run_tool(main, stdin=run_document("touch x")).document["verdict"]
+    (folder / "settings.json").write_text('{"denylist": ["date"], "allowlist": ["rm *"]}')
+    found = run_tool(main, stdin=run_document("rm x")).document["verdict"]
     assert found["decision"] == "ask"
     assert found["settings"]["left_out"] == [
         {"path": str(folder / "settings.json"), "ignored": ["allowlist"]}
@@ -202,8 +202,8 @@ def test_explain(run_tool, project):
         "verdict: ask (mutation)\n"
         "  Held: rm x looks as if it changes something; a person must accept it. Ask the person to "
         "run it by hand, or go on without it.\n"
-        "to make it pass: accept it in a review, or add an entry for it to allowlist in your "
-        "settings\n"
+        "to make it pass: accept it in a review, or add an entry for it to allowlist (a non-empty "
+        "allow list holds every command it does not name)\n"
     )
 
 

@@ -19,9 +19,9 @@ def read(text, dialect="bash"):
     return syntax.read(text, dialect, lambda part, tongue: shfmt.parse(part, tongue, clock))
 
 
-def judge(text, *, dialect="bash", gate="review", protected=(), **lists):
+def judge(text, *, dialect="bash", gate="review", sandbox="optional", protected=(), **lists):
     values = {"hard_block_patterns": [], "denylist": [], "allowlist": [], **lists}
-    rules = policy.Policy(patterns.load(values), list(protected), gate)
+    rules = policy.Policy(patterns.load(values), list(protected), gate, sandbox)
     return policy.judge(read(text, dialect), WHERE, rules)
 
 
@@ -86,6 +86,17 @@ def test_a_reason_says_what_to_do_and_where():
     }
 
 
+def test_a_strict_sandbox_says_why_the_allow_list_is_not_enough():
+    """The list approves it, but it may run in a sandbox only (R121)."""
+    part = judge("ls; rm x", allowlist=["ls *", "rm *"], sandbox="strict")
+    assert part["matches"] == [{"rule": "mutation", "text": "rm x", "span": [4, 8]}]
+    assert part["reason"] == (
+        "Held: rm x is on the allow list and looks as if it changes something. With shell_sandbox "
+        "strict it runs in a sandbox only, which this version has not. Ask the person to run it by "
+        "hand, or go on without it."
+    )
+
+
 def test_spans_count_characters():
     """Letters of several bytes do not move the span of what follows."""
     part = judge("echo 'größe'; rm ü")
@@ -94,7 +105,7 @@ def test_spans_count_characters():
 
 def test_every_match_is_named_and_the_strictest_decides():
     """A denial at the end beats an ask at the start, and both are listed."""
-    part = judge("touch a; sudo ls", denylist=["sudo *"])
+    part = judge("rm a; sudo ls", denylist=["sudo *"])
     assert part["decision"] == "deny"
     assert [match["rule"] for match in part["matches"]] == ["denylist", "mutation", "mutation"]
 
@@ -161,6 +172,9 @@ def test_a_file_change_is_always_reviewed():
                      "/home/user/.ssh/x", "deploy/k.pem", "src/a\u202e.py", "deploy/k.txt")
         for part in [policy.judge_change(path, WHERE, rules)]
     }  # fmt: skip
+    assert policy.judge_change("sub/.env", WHERE, rules)["reason"] == (
+        "Denied: protected_paths names .env, and no payload may change that."
+    )
     review = ("ask", "file-review", True, "policy")
     denied = ("deny", "protected-path", False, "settings")
     assert found == {

@@ -26,6 +26,7 @@ TEXT = "text"  # a text handed to a shell: sh -c, eval, a here-document
 # How a command came out of its `outer` one.
 WRAPPED = "wrapped"  # sudo CMD: the same process, arguments as they stand
 STARTED = "started"  # find -exec CMD, xargs CMD: arguments come at run time
+SAME = "same"  # python -m CMD: the outer command is this one under another name
 WRITTEN = "written"  # sh -c 'CMD': read as a text of its own
 
 
@@ -178,7 +179,7 @@ class Command:
             for redirect in reversed((*command.around, *command.redirects)):
                 if redirect.feeds:
                     return redirect
-            command = command.outer if command.how == WRAPPED else None
+            command = command.outer if command.how in (WRAPPED, SAME) else None
         return None
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 WRITE = "Write"
 EDIT = "Edit"
 DELETE = "Delete"
+# An empty file, a folder or a link: nothing is overwritten, so that only a protected path objects.
+CREATE = "Create"
 
 # Which operands are changed.
 ALL = "all"
@@ -24,17 +26,20 @@ NONE = "none"  # it changes something that is no path, or a path nobody can tell
 class Rule:
     """When a program changes something, and what.
 
-    kind      WRITE, EDIT or DELETE
+    kind      WRITE, EDIT, DELETE or CREATE
     targets   which operands are changed
     when      options one of which must stand there; empty: always
     unless    options with which it changes nothing
-    values    options whose value is a changed path
+    values    options whose value is a changed path; `-` is standard output
+    acts      options that change something which is no file, wherever the files are
     valued    short options that take a value (the rest of the word, or the next word)
     attached  short options that take the rest of the word only
     long      long options that take a value
     """
 
-    __slots__ = ("attached", "kind", "long", "targets", "unless", "valued", "values", "when")
+    __slots__ = (
+        "acts", "attached", "kind", "long", "targets", "unless", "valued", "values", "when",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -47,8 +52,10 @@ class Rule:
         valued: str = "",
         attached: str = "",
         long: str = "",
+        acts: str = "",
     ) -> None:
         self.kind = kind
+        self.acts = acts
         self.targets = targets
         self.when = when
         self.unless = unless
@@ -61,6 +68,12 @@ class Rule:
 _HELP = "--help --version"
 
 DESTRUCTIVE = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "wipefs", "mkfs"})
+
+
+def _rows(names: str, rule: Rule) -> dict[str, Rule]:
+    """The same rule for several programs, their names one blank apart."""
+    return dict.fromkeys(names.split(" "), rule)
+
 
 PROGRAMS: dict[str, Rule] = {
     # files
@@ -90,7 +103,7 @@ PROGRAMS: dict[str, Rule] = {
     "install": Rule(
         WRITE,
         LAST,
-        unless=_HELP,
+        unless="-d --directory " + _HELP,
         valued="tgmoS",
         values="-t --target-directory",
         long="target-directory group mode owner suffix",
@@ -98,13 +111,14 @@ PROGRAMS: dict[str, Rule] = {
     "ln": Rule(
         WRITE,
         LAST,
-        unless=_HELP,
+        when="-f -F --force",
         valued="tS",
         values="-t --target-directory",
         long="target-directory suffix",
     ),
     "link": Rule(WRITE, LAST, unless=_HELP),
-    "touch": Rule(WRITE, ALL, unless=_HELP, valued="drt", long="date reference time"),
+    "touch": Rule(CREATE, ALL, unless=_HELP, valued="drt", long="date reference time"),
+    "mkdir": Rule(CREATE, ALL, unless=_HELP, valued="mZ", long="mode context"),
     "tee": Rule(WRITE, ALL, unless=_HELP),
     "sponge": Rule(WRITE, ALL),
     "chmod": Rule(EDIT, REST, unless=_HELP, long="reference"),
@@ -113,14 +127,17 @@ PROGRAMS: dict[str, Rule] = {
     "chattr": Rule(EDIT, REST),
     "setfacl": Rule(EDIT, ALL, valued="mxMX"),
     "xattr": Rule(EDIT, ALL, when="-w -d -c"),
-    "dd": Rule(WRITE, NONE, unless=_HELP),
     "mkfs": Rule(DELETE, ALL),
     "wipefs": Rule(DELETE, ALL, unless="-n --no-act " + _HELP),
     "fdisk": Rule(EDIT, ALL, unless="-l --list " + _HELP),
     "parted": Rule(EDIT, ALL, unless="-l --list " + _HELP),
     "mkswap": Rule(EDIT, ALL),
     "losetup": Rule(EDIT, NONE, when="-d -D -f --find --detach"),
-    "rename": Rule(DELETE, REST, unless="-n --nono --no-act " + _HELP),
+    **_rows(
+        "rename prename file-rename perl-rename",
+        Rule(DELETE, REST, unless="-n --nono --no-act " + _HELP),
+    ),
+    **_rows("mmv mcp mln zmv", Rule(DELETE, NONE, unless="-n")),
     "rsync": Rule(
         WRITE,
         LAST,
@@ -133,23 +150,25 @@ PROGRAMS: dict[str, Rule] = {
     "sftp": Rule(WRITE, NONE),
     "rclone": Rule(WRITE, NONE),
     "mknod": Rule(WRITE, FIRST),
-    "mkfifo": Rule(WRITE, ALL, valued="m"),
+    "mkfifo": Rule(CREATE, ALL, valued="m", long="mode"),
     "split": Rule(WRITE, LAST, unless=_HELP, valued="abClnt"),
     "csplit": Rule(WRITE, NONE, unless=_HELP),
+    "script": Rule(WRITE, FIRST, unless=_HELP, valued="cBEIOTmo"),
+    "logrotate": Rule(EDIT, NONE, unless="-d --debug " + _HELP),
     "mount": Rule(EDIT, LAST, when="-o -t -a --bind --move -r -w", valued="ot"),
     "umount": Rule(EDIT, ALL),
     # editors in place
     "sed": Rule(
         EDIT,
         REST,
-        when="-i --in-place -s",
+        when="-i -I --in-place",
         valued="efl",
-        attached="iE",
+        attached="iI",
         long="expression file line-length",
         unless=_HELP,
     ),
     "gsed": Rule(
-        EDIT, REST, when="-i --in-place", valued="efl", attached="iE", long="expression file"
+        EDIT, REST, when="-i --in-place", valued="efl", attached="i", long="expression file"
     ),
     "perl": Rule(EDIT, ALL, when="-i", valued="eE", attached="MmIxFlCD0Vi"),
     "ruby": Rule(EDIT, ALL, when="-i", valued="erIC", attached="FKTWx0i"),
@@ -158,7 +177,10 @@ PROGRAMS: dict[str, Rule] = {
     "vi": Rule(EDIT, ALL, valued="cS"),
     "vim": Rule(EDIT, ALL, valued="cS", unless=_HELP),
     "nvim": Rule(EDIT, ALL, valued="cS", unless=_HELP),
-    "emacs": Rule(EDIT, ALL, unless=_HELP),
+    **_rows(
+        "emacs emacsclient view vimdiff rvim gvim nano pico joe micro mg jed kak hx helix ne",
+        Rule(EDIT, ALL, unless=_HELP, valued="cS"),
+    ),
     "patch": Rule(
         EDIT,
         FIRST,
@@ -179,55 +201,141 @@ PROGRAMS: dict[str, Rule] = {
     "shfmt": Rule(
         EDIT, ALL, when="-w --write", valued="lni", long="language-dialect indent filename"
     ),
-    "gofmt": Rule(EDIT, ALL, when="-w"),
-    "dos2unix": Rule(EDIT, ALL),
-    "unix2dos": Rule(EDIT, ALL),
-    "black": Rule(EDIT, ALL, unless="--check --diff " + _HELP),
+    **_rows("gofmt goimports gofumpt codespell golines 2to3", Rule(EDIT, ALL, when="-w")),
+    **_rows("dos2unix unix2dos mac2unix", Rule(EDIT, ALL, unless="-i --info " + _HELP)),
+    **_rows(
+        "black pyupgrade reorder-python-imports add-trailing-comma ssort nbstripout mdformat stylua"
+        " rustfmt nixfmt alejandra nixpkgs-fmt scalafmt djlint swiftformat jscodeshift codemod"
+        " phpcbf indent astyle buildifier elm-format beautysh rufo",
+        Rule(
+            EDIT,
+            ALL,
+            unless="-c --check --diff --lint --test --list --verify --dry --dry-run --dryrun -n "
+            + _HELP,
+        ),
+    ),
     "isort": Rule(EDIT, ALL, unless="--check --check-only --diff -c " + _HELP),
-    "prettier": Rule(EDIT, ALL, when="--write -w"),
-    "eslint": Rule(EDIT, ALL, when="--fix"),
+    **_rows("prettier prettierd", Rule(EDIT, ALL, when="--write -w")),
+    **_rows("biome rome", Rule(EDIT, ALL, when="--write --fix --apply --apply-unsafe")),
+    **_rows(
+        "eslint stylelint tslint standard ts-standard semistandard xo oxlint markdownlint"
+        " markdownlint-cli2 swiftlint golangci-lint standardrb htmlhint textlint",
+        Rule(EDIT, ALL, when="--fix"),
+    ),
+    **_rows("ktlint erblint", Rule(EDIT, ALL, when="-F --format -a --autocorrect")),
     "rubocop": Rule(EDIT, ALL, when="-a -A --autocorrect --autocorrect-all"),
-    "rustfmt": Rule(EDIT, ALL, unless="--check " + _HELP),
-    "clang-format": Rule(EDIT, ALL, when="-i"),
-    "awk": Rule(EDIT, NONE, when="-i --in-place", valued="Fvfe", attached=""),
-    "gawk": Rule(EDIT, NONE, when="-i", valued="Fvfe"),
+    **_rows(
+        "clang-format autopep8 yapf autoflake docformatter unify pycln google-java-format tsfmt"
+        " comby cmake-format gersemi ormolu fourmolu ocamlformat shellharden",
+        Rule(EDIT, ALL, when="-i -r --in-place --inplace --replace"),
+    ),
+    **_rows("ast-grep sg", Rule(EDIT, NONE, when="-U --update-all -i --interactive")),
+    "xmlstarlet": Rule(EDIT, NONE, when="-L --inplace"),
+    "tidy": Rule(EDIT, ALL, when="-m -o --output-file", values="-o --output-file", valued="o"),
+    **_rows("awk gawk", Rule(EDIT, NONE, when="-i --in-place", valued="Fvfe")),
+    # an option names the file that is written
+    **_rows(
+        "iconv xmllint shuf",
+        Rule(
+            WRITE,
+            NONE,
+            when="-o --output",
+            values="-o --output",
+            valued="ofti",
+            long="output from-code to-code random-source",
+        ),
+    ),
+    "pandoc": Rule(
+        WRITE,
+        NONE,
+        when="-o --output",
+        values="-o --output",
+        valued="ofrtVHBAMTcDFL",
+        long="output from to read write template",
+    ),
+    **_rows(
+        "base64 base32 basenc age age-keygen uuencode",
+        Rule(
+            WRITE,
+            NONE,
+            when="-o --output",
+            values="-o --output",
+            valued="owbr",
+            long="output wrap recipient",
+        ),
+    ),
+    "uudecode": Rule(WRITE, NONE, unless="-p " + _HELP, values="-o", valued="o"),
+    **_rows(
+        "gpg gpg2",
+        Rule(
+            WRITE,
+            NONE,
+            when="-o --output -e --encrypt -s --sign -c --symmetric -b --detach-sign --clear-sign"
+            " --clearsign --import --edit-key --recv-keys --send-keys --refresh-keys --sign-key"
+            " --delete-keys --delete-secret-keys --delete-secret-and-public-keys --gen-key"
+            " --full-generate-key --full-gen-key --quick-generate-key --quick-gen-key",
+            values="-o --output",
+            valued="oru",
+            long="output recipient local-user",
+        ),
+    ),
+    "ssh-keygen": Rule(
+        WRITE, NONE, unless="-l -y -F -B -L -Q -e --help", valued="abCEfFImNnOrSstVwWz"
+    ),
+    # pictures, sound, object files
+    **_rows(
+        "convert magick mogrify composite montage ffmpeg strip objcopy",
+        Rule(WRITE, NONE, unless="-version -list -h -V " + _HELP),
+    ),
     # archives and downloads
     "unzip": Rule(WRITE, NONE, unless="-l -t -p -v -Z " + _HELP, valued="dxP", values="-d"),
     "zip": Rule(WRITE, FIRST, unless="-T -sf " + _HELP),
-    "gzip": Rule(WRITE, ALL, unless="-c -l -t --stdout --list --test " + _HELP),
-    "gunzip": Rule(WRITE, ALL, unless="-c -l -t --stdout --list --test " + _HELP),
-    "bzip2": Rule(WRITE, ALL, unless="-c -t --stdout --test " + _HELP),
-    "bunzip2": Rule(WRITE, ALL, unless="-c -t --stdout " + _HELP),
-    "xz": Rule(WRITE, ALL, unless="-c -l -t --stdout --list --test " + _HELP),
-    "unxz": Rule(WRITE, ALL, unless="-c -t --stdout " + _HELP),
-    "zstd": Rule(WRITE, ALL, unless="-c -l -t --stdout --list --test " + _HELP),
-    "7z": Rule(WRITE, NONE),
-    "unrar": Rule(WRITE, NONE),
+    **_rows(
+        "gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 unlz4 lzop lzip plzip pigz"
+        " unpigz pbzip2 pixz compress uncompress brotli zopfli",
+        Rule(
+            WRITE,
+            ALL,
+            unless="-c -l -t --stdout --to-stdout --list --test " + _HELP,
+            valued="oS",
+            values="-o --output",
+            long="output suffix",
+        ),
+    ),
+    "pax": Rule(WRITE, NONE, when="-r -w"),
     "cpio": Rule(WRITE, NONE, when="-i -p --extract --pass-through"),
     "curl": Rule(
         WRITE,
         NONE,
-        when="-o -O -J -T -d -F -X -D -c --output --remote-name --remote-name-all "
-        "--output-dir --upload-file --data --data-binary --data-raw "
-        "--data-urlencode --form --json --request --dump-header --cookie-jar "
-        "--config -K",
-        values="-o --output --output-dir -D --dump-header -c --cookie-jar",
+        when="-o -O -J -D -c --output --remote-name --remote-name-all --remote-header-name "
+        "--output-dir --dump-header --cookie-jar --trace --trace-ascii --stderr --etag-save "
+        "--hsts --alt-svc --libcurl",
+        acts="-T -d -F -X -K -Q --upload-file --data --data-ascii --data-binary --data-raw "
+        "--data-urlencode --form --form-string --json --request --config --quote",
+        values="-o --output --output-dir -D --dump-header -c --cookie-jar --trace --trace-ascii "
+        "--stderr --etag-save --hsts --alt-svc --libcurl",
         valued="oAbCcdDeEFhHKmPQrtTuUwxXyYz",
-        long="output output-dir upload-file data data-binary data-raw data-urlencode "
-        "form json request dump-header cookie-jar config user header user-agent "
-        "url max-time connect-timeout retry write-out proxy cacert cert key "
-        "referer cookie range resolve",
+        long="output output-dir upload-file data data-ascii data-binary data-raw data-urlencode "
+        "form form-string json request dump-header cookie-jar config user header user-agent "
+        "url max-time connect-timeout retry write-out proxy cacert cert key quote "
+        "referer cookie range resolve trace trace-ascii stderr etag-save etag-compare hsts alt-svc "
+        "libcurl",
     ),
-    "wget": Rule(
-        WRITE,
-        NONE,
-        unless="--spider " + _HELP,
-        values="-O -P -o --output-document --directory-prefix --output-file",
-        valued="OPoaeitTwQUlARDIX",
-        long="output-document directory-prefix output-file header user-agent tries "
-        "timeout post-data post-file method body-data",
+    **_rows(
+        "wget wget2",
+        Rule(
+            WRITE,
+            NONE,
+            unless="--spider " + _HELP,
+            acts="--post-data --post-file --method --body-data --body-file -e --execute -i -r -m "
+            "--input-file --recursive --mirror",
+            values="-O -P -o --output-document --directory-prefix --output-file",
+            valued="OPoaeitTwQUlARDIX",
+            long="output-document directory-prefix output-file header user-agent tries "
+            "timeout post-data post-file method body-data body-file execute input-file",
+        ),
     ),
-    "aria2c": Rule(WRITE, NONE),
+    **_rows("aria2c axel yt-dlp youtube-dl lftp httrack gdown", Rule(WRITE, NONE, unless=_HELP)),
     "nc": Rule(WRITE, NONE, unless="-z -h " + _HELP),
     "ncat": Rule(WRITE, NONE, unless="-z -h " + _HELP),
     "netcat": Rule(WRITE, NONE, unless="-z -h " + _HELP),
@@ -256,7 +364,9 @@ PROGRAMS: dict[str, Rule] = {
     "usermod": Rule(EDIT, NONE),
     "groupadd": Rule(EDIT, NONE),
     "groupdel": Rule(DELETE, NONE),
-    "passwd": Rule(EDIT, NONE),
+    **_rows("passwd chsh chfn gpasswd", Rule(EDIT, NONE)),
+    "date": Rule(EDIT, NONE, when="-s --set", valued="dfrs", long="date file reference set"),
+    **_rows("hostname domainname", Rule(EDIT, ALL)),
     "chpasswd": Rule(EDIT, NONE),
     "visudo": Rule(EDIT, NONE),
     "sysctl": Rule(EDIT, NONE, when="-w -p --write --load"),
@@ -278,6 +388,17 @@ PROGRAMS: dict[str, Rule] = {
     "zpool": Rule(EDIT, NONE),
     "sudoedit": Rule(EDIT, ALL),
     "update-alternatives": Rule(EDIT, NONE),
+    # what publishes or deploys as a whole
+    **_rows(
+        "semantic-release release-it np standard-version bumpversion bump2version bump-my-version",
+        Rule(EDIT, NONE, unless="-d -n --dry-run --help --version"),
+    ),
+    "ansible": Rule(EDIT, NONE, unless="-C --check --list-hosts " + _HELP),
+    "ansible-playbook": Rule(
+        EDIT,
+        NONE,
+        unless="-C --check --syntax-check --list-hosts --list-tasks --list-tags " + _HELP,
+    ),
     # databases whose client is a single verb
     "dropdb": Rule(DELETE, NONE, unless=_HELP),
     "dropuser": Rule(DELETE, NONE, unless=_HELP),
@@ -386,6 +507,7 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "helm": ("install", "upgrade", "uninstall", "delete", "rollback", "push"),
     "terraform": (
+        "fmt",
         "apply",
         "destroy",
         "import",
@@ -460,6 +582,13 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
         "link",
         "unlink",
     ),
+    "7z": ("a", "d", "e", "x", "u", "rn"),
+    "rar": ("a", "d", "e", "x", "u", "f", "m", "r", "c", "k", "rn"),
+    "unrar": ("e", "x"),
+    "ip": ("* add", "* del", "* delete", "* set", "* flush", "* change", "* replace", "netns exec"),
+    "tc": ("* add", "* del", "* delete", "* change", "* replace"),
+    "route": ("add", "del", "delete", "flush"),
+    "nmcli": ("* up", "* down", "* add", "* modify", "* delete", "* connect", "* disconnect"),
     "snap": ("install", "remove", "refresh"),
     "npm": (
         "publish",
@@ -470,7 +599,7 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
         "rm",
         "link",
         "unlink",
-        "version",
+        "version *",
         "update",
         "dist-tag add",
         "dist-tag rm",
@@ -504,19 +633,22 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
         "store prune",
     ),
     "yarn": ("publish", "remove", "add *", "upgrade", "link", "unlink", "cache clean", "dlx *"),
-    "pip": ("uninstall", "cache purge", "cache remove", "config set"),
-    "pip3": ("uninstall", "cache purge", "cache remove", "config set"),
+    "pip": ("uninstall", "download", "cache purge", "cache remove", "config set"),
+    "pip3": ("uninstall", "download", "cache purge", "cache remove", "config set"),
     "uv": (
         "publish",
         "remove",
         "add *",
         "pip uninstall",
         "cache clean",
+        "tool install",
         "tool uninstall",
+        "tool upgrade",
+        "format",
         "self update",
-        "version",
+        "version *",
     ),
-    "poetry": ("publish", "remove", "add *", "update", "version", "cache clear", "self *"),
+    "poetry": ("publish", "remove", "add *", "update", "version *", "cache clear", "self *"),
     "cargo": (
         "publish",
         "yank",
@@ -530,22 +662,171 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
         "fmt",
         "owner",
         "update",
+        "release",
+        "set-version",
+        "upgrade",
     ),
     "go": ("clean", "mod tidy", "mod edit", "get *", "install *", "fmt", "generate", "env -w"),
+    "pipx": (
+        "install",
+        "uninstall",
+        "upgrade",
+        "inject",
+        "reinstall",
+        "upgrade-all",
+        "uninstall-all",
+    ),
+    "conda": (
+        "install",
+        "remove",
+        "uninstall",
+        "create",
+        "update",
+        "upgrade",
+        "clean",
+        "env remove",
+        "env create",
+        "env update",
+        "config",
+    ),
+    "rustup": (
+        "install",
+        "update",
+        "uninstall",
+        "default",
+        "self *",
+        "* install",
+        "* add",
+        "* remove",
+    ),
+    "pyenv": ("install", "uninstall", "global", "local"),
+    "hatch": (
+        "fmt",
+        "clean",
+        "publish",
+        "version *",
+        "new *",
+        "env remove",
+        "env prune",
+        "config set",
+    ),
+    "pdm": ("add", "remove", "update", "publish", "cache clear", "self *"),
+    "composer": (
+        "require",
+        "remove",
+        "update",
+        "upgrade",
+        "global *",
+        "create-project *",
+        "config",
+        "self-update",
+        "bump",
+    ),
+    "bun": (
+        "add",
+        "a",
+        "remove",
+        "rm",
+        "update",
+        "link",
+        "unlink",
+        "publish",
+        "create *",
+        "pm cache",
+    ),
+    "deno": ("fmt", "add", "remove", "install *", "uninstall", "publish", "upgrade"),
+    "mix": (
+        "ecto.drop",
+        "ecto.reset",
+        "ecto.migrate",
+        "ecto.rollback",
+        "deps.clean",
+        "deps.update",
+        "format",
+        "hex.publish",
+        "clean",
+    ),
+    "dotnet": (
+        "clean",
+        "format",
+        "nuget push",
+        "nuget delete",
+        "ef database *",
+        "ef migrations *",
+        "add *",
+        "remove *",
+        "tool install",
+        "tool uninstall",
+    ),
+    "bazel": ("clean",),
+    "bazelisk": ("clean",),
+    "swift": ("package clean", "package reset", "package update"),
+    "flutter": ("clean", "pub add", "pub remove", "pub upgrade", "pub publish", "format"),
+    "dart": ("format", "fix", "pub add", "pub remove", "pub upgrade", "pub publish"),
+    "zig": ("fmt",),
+    "dprint": ("fmt",),
+    "buf": ("push", "mod update", "dep update"),
+    "sqlfluff": ("fix", "format"),
+    "rector": ("process", "p"),
+    "php-cs-fixer": ("fix",),
+    "taplo": ("fmt", "format"),
+    "cljfmt": ("fix",),
+    "jupyter": ("nbconvert",),
+    "manage.py": (
+        "flush",
+        "migrate",
+        "makemigrations",
+        "squashmigrations",
+        "loaddata",
+        "reset_db",
+        "createsuperuser",
+        "changepassword",
+        "collectstatic",
+        "clearsessions",
+        "dbshell",
+        "shell",
+        "startapp *",
+        "startproject *",
+    ),
+    "setup.py": ("install", "develop", "upload", "register", "clean"),
+    "artisan": ("migrate", "*:fresh", "migrate:*", "db:*", "*:clear", "tinker", "down", "up"),
+    "flask": ("db upgrade", "db downgrade", "db stamp", "db migrate", "db init", "shell"),
+    "prisma": ("migrate *", "db push", "db pull", "db execute", "db seed", "format"),
+    "knex": ("migrate:*", "seed:*"),
+    "sequelize": ("db:*",),
+    "sequelize-cli": ("db:*",),
+    "typeorm": ("migration:*", "schema:*"),
+    "drizzle-kit": ("push", "migrate", "drop", "generate"),
+    "serverless": ("deploy", "remove", "rollback"),
+    "vercel": (
+        "deploy",
+        "remove",
+        "rm",
+        "rollback",
+        "promote",
+        "env *",
+        "alias *",
+        "domains *",
+        "link",
+    ),
+    "netlify": ("deploy", "sites:*", "env:*", "link", "unlink"),
+    "firebase": ("deploy", "*:delete", "*:set", "*:disable", "*:import"),
+    "wrangler": ("deploy", "publish", "delete", "secret *", "rollback", "d1 *", "kv:*"),
+    "cdk": ("deploy", "destroy", "bootstrap", "import"),
+    "sam": ("deploy", "delete", "sync"),
+    "eb": ("deploy", "terminate", "create", "setenv"),
+    "packer": ("build",),
+    "skaffold": ("run", "deploy", "delete", "dev"),
+    "kustomize": ("edit *",),
+    "goreleaser": ("release",),
+    "changeset": ("publish", "version", "tag"),
+    "lerna": ("publish", "version", "clean", "exec"),
+    "hg": ("revert", "purge", "strip", "rollback", "histedit"),
+    "svn": ("revert", "commit", "ci", "delete", "remove", "rm", "cleanup", "switch", "merge"),
+    "jj": ("abandon", "restore", "undo", "op restore", "op undo", "git push"),
     "gem": ("push", "yank", "uninstall", "install", "cleanup"),
     "twine": ("upload",),
     "ruff": ("format", "clean"),
-    "make": (
-        "clean",
-        "distclean",
-        "install",
-        "uninstall",
-        "mrproper",
-        "clobber",
-        "deploy",
-        "publish",
-        "release",
-    ),
     "gh": (
         "repo delete",
         "repo archive",
@@ -555,6 +836,10 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
         "release create",
         "release upload",
         "release edit",
+        "release download",
+        "run download",
+        "gist create",
+        "pr review",
         "pr merge",
         "pr close",
         "pr ready",
@@ -597,7 +882,6 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
     "redis-cli": (),
     "heroku": ("*:destroy", "apps:destroy", "pg:reset", "ps:restart", "config:set", "run *"),
     "fly": ("deploy", "destroy", "apps destroy", "secrets set", "machine *", "volumes destroy"),
-    "flyctl": ("deploy", "destroy", "apps destroy", "secrets set", "machine *", "volumes destroy"),
     "alembic": ("upgrade", "downgrade", "stamp"),
     "rails": (
         "db:drop",
@@ -609,23 +893,7 @@ SUBCOMMANDS: dict[str, tuple[str, ...]] = {
         "generate *",
         "runner *",
     ),
-    "rake": ("db:drop", "db:reset", "db:migrate", "db:rollback", "db:schema:load"),
-    "ansible": (),
     "clip-harness": (
-        "trust",
-        "init",
-        "decide",
-        "accept",
-        "undo",
-        "set",
-        "allow",
-        "resume",
-        "cancel",
-        "rerun",
-        "update",
-        "run",
-    ),
-    "clip": (
         "trust",
         "init",
         "decide",
@@ -650,10 +918,15 @@ SUBCOMMAND_OPTIONS: dict[str, tuple[str, ...]] = {
     "gh": ("-X", "--method", "-f", "-F", "--field", "--raw-field", "--input"),
     "dpkg": ("-i", "-r", "-P", "--install", "--remove", "--purge"),
     "terraform": ("-auto-approve",),
-    "ansible-playbook": ("",),
+    "buf": ("-w", "--write"),
+    "vercel": ("--prod",),
+    "hg": ("-C", "--clean", "--config"),
     "crictl": ("rmi",),
     "pre-commit": ("--fix",),
 }
+# With one of these a row whose last word is one of CHECKED only says what it would change.
+CHECKED = ("fmt", "format", "fix", "process", "p")
+CHECKING = ("--check", "-check", "--diff", "-diff", "--lint", "--test")
 SUBCOMMAND_HARMLESS = (
     "--help",
     "-h",
@@ -678,20 +951,78 @@ SUBCOMMAND_VALUED: dict[str, tuple[str, str]] = {
     "systemctl": ("HMtpno", "host machine type property lines output root state"),
     "aws": ("", "profile region output endpoint-url query"),
     "npm": ("Cw", "prefix workspace registry"),
-    "pnpm": ("CF", "dir filter"),
+    "pnpm": ("CF", "dir filter workspace-concurrency"),
     "yarn": ("", "cwd"),
     "gh": ("R", "repo"),
     "uv": ("", "directory project"),
     "poetry": ("C", "directory project"),
     "cargo": ("CZ", "config color manifest-path"),
     "go": ("C", ""),
-    "make": ("Cfjlo", "directory file jobs"),
+    "make": ("CfIoW", "directory file makefile include-dir jobs old-file what-if eval"),
+    "hatch": ("ep", "env project"),
+    "pdm": ("p", "project"),
+    "bun": ("", "cwd"),
+    "composer": ("d", "working-dir"),
+    "just": ("fd", "justfile working-directory set"),
+    "task": ("tdo", "taskfile dir output"),
+    "rake": ("fICE", "rakefile libdir"),
+    "ninja": ("Cfjkld", ""),
+    "mvn": ("fPplTsD", "file activate-profiles projects settings threads"),
+    "gradle": ("bcgpIxDP", "build-file project-dir gradle-user-home init-script exclude-task"),
+    "turbo": ("", "cwd filter"),
+    "lerna": ("", "scope ignore"),
+    "ip": ("nfb", "netns family batch"),
     "alembic": ("cnx", "config name"),
     "brew": ("", ""),
     "apt": ("otc", "option target-release"),
     "apt-get": ("otc", "option target-release"),
     "redis-cli": ("hpasnu", "user pass"),
 }
+# Programs that take named tasks: the words before the name, "" where it comes at once.
+_DIRECT = ("",)
+TASKS: dict[str, tuple[str, ...]] = {
+    "npm": ("run", "run-script", "rum", "urn"),
+    "pnpm": ("run", "run-script", ""),
+    "yarn": ("run", ""),
+    "bun": ("run", ""),
+    "deno": ("task",),
+    "composer": ("run", "run-script", ""),
+    **dict.fromkeys(("pdm", "hatch", "rye", "pixi", "lerna"), ("run",)),
+    "nx": ("run", ""),
+    "turbo": ("run", ""),
+    **dict.fromkeys(("make", "just", "task", "rake", "invoke", "ant", "mvn", "gradle", "ninja",
+                     "sbt", "lein", "mage", "grunt", "gulp", "doit", "nox", "poe", "scons", "jake",
+                     "fab"), _DIRECT),
+}  # fmt: skip
+# Those of which one call may name several tasks.
+SEVERAL_TASKS = frozenset(
+    {"make", "just", "rake", "invoke", "ant", "mvn", "gradle", "ninja", "sbt", "gulp", "grunt",
+     "scons", "turbo", "doit"}
+)  # fmt: skip
+# A task is held for the first or the last word of its name, unless a word of it only looks.
+TASK_CHANGES = frozenset(
+    {"clean", "distclean", "mrproper", "clobber", "realclean", "maintainer-clean", "cleanall",
+     "purge", "prune", "wipe", "nuke", "reset", "destroy", "drop", "delete", "remove", "teardown",
+     "deploy", "undeploy", "release", "publish", "unpublish", "upload", "push", "rollback",
+     "migrate", "seed", "bump", "format", "fmt", "fix", "autofix", "prettify", "uninstall",
+     "down", "provision", "rewrite"}
+)  # fmt: skip
+TASK_LOOKS = frozenset(
+    {"check", "checks", "test", "tests", "verify", "dry", "dryrun", "diff", "status", "list",
+     "help", "plan", "preview", "validate"}
+)  # fmt: skip
+# Where installing puts files into the system instead of fetching what a lock file names.
+INSTALLING = frozenset({"make", "ninja", "rake", "mage", "scons"})
+DRY_MAKE = ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "--list", "-T", "-P")
+
+# Without an operand these read standard input, or only look.
+FILTERS = frozenset(
+    {"tee", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "unlzma", "zstd", "unzstd",
+     "lz4", "unlz4", "lzop", "lzip", "plzip", "pigz", "unpigz", "pbzip2", "pixz", "compress",
+     "uncompress", "brotli", "hostname", "domainname"}
+)  # fmt: skip
+
+# The same program by another name.
 for _copy, _of in (
     ("podman", "docker"),
     ("nerdctl", "docker"),
@@ -700,10 +1031,23 @@ for _copy, _of in (
     ("k", "kubectl"),
     ("gmake", "make"),
     ("nala", "apt"),
+    ("7za", "7z"),
+    ("7zr", "7z"),
+    ("7zz", "7z"),
+    ("mamba", "conda"),
+    ("micromamba", "conda"),
+    ("django-admin", "manage.py"),
+    ("sls", "serverless"),
+    ("flyctl", "fly"),
+    ("clip", "clip-harness"),
+    ("inv", "invoke"),
+    ("go-task", "task"),
+    ("mvnw", "mvn"),
+    ("gradlew", "gradle"),
 ):
-    SUBCOMMANDS[_copy] = SUBCOMMANDS[_of]
-    if _of in SUBCOMMAND_VALUED:
-        SUBCOMMAND_VALUED[_copy] = SUBCOMMAND_VALUED[_of]
+    for _table in (SUBCOMMANDS, SUBCOMMAND_OPTIONS, SUBCOMMAND_VALUED, TASKS):
+        if _of in _table:
+            _table[_copy] = _table[_of]  # type: ignore[assignment]  # one type each
 
 # Verbs of the cloud clients, whose nouns are too many to list.
 CLOUD = frozenset(

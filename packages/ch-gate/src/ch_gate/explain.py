@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .policy import Finding
     from .verdict import Judge
 
+_LIST = "a non-empty allow list holds every command it does not name"
 _PASS = {
     rules.HARD_BLOCK: (
         "nothing does, unless the pattern is one of hard_block_patterns in your settings"
@@ -22,8 +23,10 @@ _PASS = {
     rules.SUSPICIOUS_CHARACTERS: "send the text again with plain characters",
     rules.UNREADABLE_COMMAND: "complete the command; what can't be read is never allowed",
     rules.NOT_ON_ALLOWLIST: "add an entry for it to allowlist in your settings",
-    rules.MUTATION: "accept it in a review, or add an entry for it to allowlist in your settings",
-    rules.MUTATION_DENIED: "set mutation_gate to review, or add an entry for it to allowlist",
+    rules.MUTATION: f"accept it in a review, or add an entry for it to allowlist ({_LIST})",
+    rules.MUTATION_DENIED: (
+        f"set mutation_gate to review, or add an entry for it to allowlist ({_LIST})"
+    ),
     rules.UNREAD_PROGRAM: "write out what it runs, or accept it in a review",
     rules.SECRET_READ: "accept it in a review",
     rules.FILE_REVIEW: "accept it in a review",
@@ -59,8 +62,15 @@ def explain(judge: Judge, text: str) -> str:
     if part["note"]:
         lines += [f"  {line}" for line in part["note"].splitlines()]
     if part["decision"] != "allow":
-        lines.append(f"to make it pass: {_PASS[best.rule]}")
+        lines.append(f"to make it pass: {_advice(best)}")
     return "\n".join(lines) + "\n"
+
+
+def _advice(best: Finding) -> str:
+    if best.rule == rules.MUTATION and best.source == "settings":
+        # it is on the allow list already
+        return "accept it in a review, or set shell_sandbox to optional in your settings"
+    return _PASS[best.rule]
 
 
 def _detail(finding: Finding) -> str:

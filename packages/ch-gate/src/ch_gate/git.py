@@ -11,6 +11,7 @@ import re
 
 from .effects import DELETE, EDIT, WRITE
 from .options import Scanned, scan
+from .words import made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +98,24 @@ def finding(command: Command) -> Finding | None:
     if any(word.may_split and not word.prefix for word in rest) and name in _VERBS:
         return Finding(EDIT, None) if name in _SPLIT_MATTERS else _VERBS[name](rest)
     verb = _VERBS.get(name)
-    return verb(rest) if verb is not None else None
+    found = verb(rest) if verb is not None else None
+    if found is None and name in HARMLESS and name not in ("archive", "commit", "grep"):
+        return _output_file(rest)
+    return found
+
+
+def _output_file(words: list[Word]) -> Finding | None:
+    """`--output=FILE`, which every command takes that can show a difference."""
+    for position, word in enumerate(words):
+        text = word.value if word.value is not None else word.prefix
+        if text == "--":
+            return None
+        name, equals, value = text.partition("=")
+        if len(name) > 5 and "--output".startswith(name):
+            if equals:
+                return Finding(WRITE, [made(value, word)] if word.literal else None)
+            return Finding(WRITE, words[position + 1 : position + 2] or None)
+    return None
 
 
 def _values(words: list[Word]) -> list[str | None]:
@@ -310,6 +328,15 @@ def _bisect(words: list[Word]) -> Finding | None:
     return Finding(EDIT, None, "git bisect run runs a command") if verb == "run" else None
 
 
+def _format_patch(words: list[Word]) -> Finding | None:
+    return _output(words) or (None if scan(words).has("--stdout") else Finding(WRITE, None))
+
+
+def _bundle(words: list[Word]) -> Finding | None:
+    verb, *rest = [*_values(words), None]
+    return Finding(WRITE, None) if verb == "create" and rest[:1] != ["-"] else None
+
+
 def _output(words: list[Word]) -> Finding | None:
     scanned = scan(words, "oOG", "", frozenset({"output", "output-directory"}))
     if scanned.has("--ext-diff", "--textconv", "--open-files-in-pager"):
@@ -321,10 +348,8 @@ def _output(words: list[Word]) -> Finding | None:
 
 def _readers(words: list[Word]) -> Finding | None:
     scanned = scan(words, "GSL")
-    if scanned.has("--ext-diff", "--open-files-in-pager") or (scanned.has("--output")):
-        return Finding(
-            WRITE, None, "" if scanned.has("--output") else "an option of git runs another program"
-        )
+    if scanned.has("--ext-diff", "--open-files-in-pager"):
+        return Finding(WRITE, None, "an option of git runs another program")
     return None
 
 
@@ -374,7 +399,7 @@ _VERBS = {
     "filter-branch": _runs, "filter-repo": _runs, "prune": _changes, "replace": _changes,
     "fast-import": _changes, "gc": _changes, "rebase": _rebase, "merge": _abortable,
     "cherry-pick": _abortable, "revert": _abortable, "bisect": _bisect, "archive": _output,
-    "format-patch": _output, "bundle": _output, "diff": _readers, "log": _readers,
+    "format-patch": _format_patch, "bundle": _bundle, "diff": _readers, "log": _readers,
     "show": _readers, "grep": _readers, "clone": _clone, "fetch": _fetch, "pull": _fetch,
     "update-index": _changes, "gui": _runs, "citool": _runs, "lfs": _abortable, "refs": _changes,
 }  # fmt: skip

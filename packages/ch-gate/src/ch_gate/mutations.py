@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from . import effects, git
-from .effects import ALL, DELETE, EDIT, FIRST, LAST, MOVE, REST, WRITE
+from .effects import ALL, CREATE, DELETE, EDIT, FIRST, LAST, MOVE, NONE, REST, WRITE
 from .options import Scanned, scan
-from .words import QUOTED, Part, Word, made
+from .words import PARAMETER, QUOTED, Part, Word, made
 from .wrappers import interpreter, program_texts
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ class Effect:
     """What one command does.
 
     what     CHANGES, UNREAD (starts what nobody can read beforehand) or SECRET (reads a secret)
-    kind     effects.WRITE, EDIT or DELETE
+    kind     effects.WRITE, EDIT, DELETE or CREATE
     targets  the words it changes, with the text to take off their start; None: nobody can tell
     why      a few words for the person who decides; may be empty
     """
@@ -110,8 +110,13 @@ def _program(command: Command, reading: Reading, flags: set[str]) -> list[Effect
     rule = effects.PROGRAMS.get("mkfs" if name.startswith("mkfs.") else name)
     if rule is not None:
         out += _by_rule(command, rule, flags)
+    if name.startswith("create-") and command.outer is not None:
+        # npx create-something: a generator that fills a folder
+        out.append(Effect(CHANGES, command, WRITE))
     if name in effects.SUBCOMMANDS or name in effects.SUBCOMMAND_OPTIONS:
         out += _by_subcommand(command, name)
+    if name in effects.TASKS:
+        out += _tasks(command, name)
     if name in effects.CLOUD:
         out += _by_verb(command, effects.CLOUD_VERBS)
     if name in effects.SQL_CLIENTS:
@@ -140,8 +145,23 @@ def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effe
     scanned = scan(command.words[1:], rule.valued, rule.attached, frozenset(rule.long.split()))
     if rule.unless and scanned.has(*rule.unless.split()):
         return []
-    if rule.when and not scanned.has(*rule.when.split()):
+    acts = bool(rule.acts) and _acts(scanned, rule)
+    if rule.when and not acts and not scanned.has(*rule.when.split()):
         return _splits(command, flags)
+    named = scanned.given(*rule.values.split()) if rule.values else []
+    if acts:
+        return [Effect(CHANGES, command, rule.kind)]
+    if rule.targets == NONE and named and all(value in _STREAMS for value in named):
+        files = rule.values.split()
+        others = [option for option in rule.when.split() if option not in files]
+        if not (others and scanned.has(*others)):
+            return []
+    if (
+        command.program in effects.FILTERS
+        and not named
+        and not (scanned.operands or command.appended or scanned.unknown)
+    ):
+        return []
     if rule.targets == MOVE:
         placed = _placed(command, scanned, rule)
         gone = (
@@ -152,6 +172,19 @@ def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effe
             Effect(CHANGES, command, WRITE, placed),
         ]
     return [Effect(CHANGES, command, rule.kind, _targets(command, scanned, rule))]
+
+
+_STREAMS = frozenset({"-", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/fd/1"})
+_READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def _acts(scanned: Scanned, rule: effects.Rule) -> bool:
+    """Whether an option changes something that is no file, such as what a server holds."""
+    methods = scanned.given("-X", "--request", "--method")
+    if any((method or "").upper() not in _READING_METHODS for method in methods):
+        return True
+    rest = [name for name in rule.acts.split() if name not in ("-X", "--request", "--method")]
+    return scanned.has(*rest)
 
 
 def _placed(
@@ -189,9 +222,6 @@ def _targets(
     command: Command, scanned: Scanned, rule: effects.Rule
 ) -> list[tuple[Word, str]] | None:
     operands = scanned.operands
-    if command.program == "dd":
-        found = [(word, "of=") for word in operands if word.prefix.startswith("of=")]
-        return found or None
     named = [
         (made(value, command.words[0]), "")
         for option in rule.values.split()
@@ -240,6 +270,8 @@ def _by_subcommand(command: Command, name: str) -> list[Effect]:
         if len(operands) >= len(steps) and all(
             _step(step, operand) for step, operand in zip(steps, operands, strict=False)
         ):
+            if steps[-1] in effects.CHECKED and not _CHECKING.isdisjoint(values):
+                return []
             return [Effect(CHANGES, command, EDIT)]
     for option in effects.SUBCOMMAND_OPTIONS.get(name, ()):
         if option == "" or any(value.partition("=")[0] == option for value in values):
@@ -249,12 +281,52 @@ def _by_subcommand(command: Command, name: str) -> list[Effect]:
     return []
 
 
+_CHECKING = frozenset(effects.CHECKING)
+
+
 def _step(step: str, operand: str | None) -> bool:
     if step == "*":
         return True
     if step.startswith("*"):
         return (operand or "").endswith(step[1:])
+    if step.endswith("*"):
+        return (operand or "").startswith(step[:-1])
     return operand == step
+
+
+def _tasks(command: Command, name: str) -> list[Effect]:
+    """A task that a project defines, as far as its name tells what it does."""
+    short, long = effects.SUBCOMMAND_VALUED.get(name, ("", ""))
+    scanned = scan(command.words[1:], short, "j", frozenset(long.split()))
+    if scanned.has(*effects.DRY_MAKE) and name not in ("npm", "pnpm", "yarn", "bun"):
+        return []
+    operands = [word.value for word in scanned.operands]
+    if scanned.dashed is not None and name not in effects.SEVERAL_TASKS:
+        operands = operands[: max(scanned.dashed, 2)]
+    found: list[str | None] = []
+    for before in effects.TASKS[name]:
+        if not before:
+            found += operands if name in effects.SEVERAL_TASKS else operands[:1]
+        elif operands[:1] == [before]:
+            found += operands[1:] if name in effects.SEVERAL_TASKS else operands[1:2]
+    if name == "nox":
+        found += scanned.given("-s", "--session", "--sessions")
+    if name == "ninja" and scanned.has("-t"):
+        found += operands
+    for task in found:
+        if task is not None and (
+            task_changes(task) or (task == "install" and name in effects.INSTALLING)
+        ):
+            return [Effect(CHANGES, command, EDIT)]
+    return []
+
+
+def task_changes(name: str) -> bool:
+    """Whether a task's name says that it changes something: `clean`, `db:reset`, `lint-fix`."""
+    steps = [step for step in re.split(r"[^a-z]+", name.lower()) if step]
+    if not steps or "=" in name or effects.TASK_LOOKS.intersection(steps):
+        return False
+    return steps[0] in effects.TASK_CHANGES or steps[-1] in effects.TASK_CHANGES
 
 
 def _by_verb(command: Command, verbs: tuple[str, ...]) -> list[Effect]:
@@ -301,7 +373,9 @@ def _by_statement(command: Command, name: str) -> list[Effect]:
         return [Effect(UNREAD, command, why=f"the statements given to {name} can't be read")]
     for text in texts:
         code = re.sub(r"'(?:[^']|'')*'|--[^\n]*", "''", text or "")
-        if re.search(rf"(?i)\b(?:{'|'.join(effects.SQL_VERBS)})\b", code) or re.search(
+        if re.search(
+            rf"(?i)\b(?:{'|'.join(effects.SQL_VERBS)})\b|\bpragma\s+[\w.]+\s*=", code
+        ) or re.search(
             r"(?m)\\(?:!|o|w|i|ir|copy|g|gexec|\|)"
             r"|^\s*\.(?!tables|schema|mode|headers|indexes|help|quit|width|databases)\w+"
             r"|(?i:into\s+outfile|pg_terminate|lo_export|\bsystem\b|writefile|load_extension)",
@@ -381,33 +455,28 @@ def _find(command: Command) -> list[Effect]:
     return out
 
 
+_TAR_VALUED = "fCTXgbIFHKLNV"
+_TAR_LONG = frozenset(
+    {"file", "directory", "files-from", "exclude", "exclude-from", "use-compress-program",
+     "to-command", "transform", "strip-components"}
+)  # fmt: skip
+
+
 def _tar(command: Command) -> list[Effect]:
     words = command.words[1:]
     first = words[0].value if words else ""
     bundled = "" if first is None or first.startswith("-") else first
-    scanned = scan(
-        words[1:] if bundled else words,
-        "fCTXgbIFHKLNV",
-        "",
-        frozenset(
-            {
-                "file",
-                "directory",
-                "files-from",
-                "exclude",
-                "exclude-from",
-                "use-compress-program",
-                "to-command",
-                "transform",
-                "strip-components",
-            }
-        ),
-    )
-    letters = set(bundled)
-
-    def has(letter: str, *names: str) -> bool:
-        return letter in letters or scanned.has(f"-{letter}", *names)
-
+    own: list[tuple[str, str | None]] = []
+    if bundled:
+        # `tar cfC FILE FOLDER`: the values follow in the order of their letters
+        words = words[1:]
+        for letter in bundled:
+            value = None
+            if letter in _TAR_VALUED and words:
+                value, words = words[0].value, words[1:]
+            own.append((f"-{letter}", value))
+    scanned = scan(words, _TAR_VALUED, "", _TAR_LONG)
+    scanned.options[:0] = own
     if scanned.has(
         "--to-command",
         "-I",
@@ -418,29 +487,197 @@ def _tar(command: Command) -> list[Effect]:
         "--rsh-command",
     ):
         return [Effect(UNREAD, command, why="an option of tar runs another program")]
-    if has("t", "--list") or scanned.has("--help", "--version"):
+    if scanned.has("-t", "--list", "--help", "--version"):
         return []
-    if has("x", "--extract", "--get"):
-        return [] if has("O", "--to-stdout") else [Effect(CHANGES, command, WRITE)]
-    if (has("c", "--create") and not (has("f", "--file"))) or "-" in scanned.values("-f", "--file"):
+    if scanned.has("-x", "--extract", "--get"):
+        return [] if scanned.has("-O", "--to-stdout") else [Effect(CHANGES, command, WRITE)]
+    archives = scanned.given("-f", "--file")
+    if scanned.has("-c", "--create") and (not archives or archives[-1] == "-"):
+        return []
+    if scanned.has("--remove-files") or len(archives) != 1 or archives[0] is None:
+        return [Effect(CHANGES, command, WRITE)]
+    return [Effect(CHANGES, command, WRITE, [(made(archives[0], command.words[0]), "")])]
+
+
+_SECOND = {"uniq": "fsw", "xxd": "cglosRn", "json.tool": ""}
+
+
+def _second(command: Command) -> list[Effect]:
+    """A second operand is the file it writes."""
+    valued = _SECOND.get(command.program or "", "")
+    scanned = scan(command.words[1:], valued, "", frozenset({"indent", "skip-fields"}))
+    written = [word for word in scanned.operands[1:2] if word.value not in _STREAMS]
+    return [Effect(CHANGES, command, WRITE, [(word, "") for word in written])] if written else []
+
+
+def _dd(command: Command) -> list[Effect]:
+    words = command.words[1:]
+    if any(word.value in ("--help", "--version") for word in words):
+        return []
+    found = [(word, "of=") for word in words if word.prefix.startswith("of=")]
+    if found or command.appended or any("=" not in word.prefix for word in words):
+        return [Effect(CHANGES, command, WRITE, found or None)]
+    return []
+
+
+def _ln(command: Command) -> list[Effect]:
+    """A new link; what it leads to is as good as reached, so a secret or protected file counts."""
+    rule = effects.PROGRAMS["ln"]
+    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    if scanned.has("-f", "-F", "--force", "--help", "--version"):
+        return []
+    linked = scanned.operands if len(scanned.operands) < 2 else scanned.operands[:-1]
+    for word in linked:
+        text = word.pattern
+        if text and is_secret(text.replace("\\", "")):
+            return [Effect(SECRET, command, why="it gives what looks like a secret another name")]
+    placed = _placed(command, scanned, rule) or []
+    return [Effect(CHANGES, command, CREATE, [*placed, *((word, "") for word in linked)])]
+
+
+def _install(command: Command) -> list[Effect]:
+    rule = effects.PROGRAMS["install"]
+    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    if not scanned.has("-d", "--directory"):
+        return []
+    return [Effect(CHANGES, command, CREATE, [(word, "") for word in scanned.operands])]
+
+
+def _awk(command: Command) -> list[Effect]:
+    from .scripts import awk
+    from .wrappers import awk_options, awk_texts
+
+    if (
+        awk_options(command).has(
+            "-o", "-d", "-p", "--pretty-print", "--dump-variables", "--profile"
+        )
+        and command.program == "gawk"
+    ):
+        return [Effect(CHANGES, command, WRITE)]
+    return _written(
+        command, [name for text in awk_texts(command) or () for name in awk(text).writes]
+    )
+
+
+def _sed(command: Command) -> list[Effect]:
+    from .scripts import sed
+    from .wrappers import sed_texts
+
+    return _written(
+        command, [name for text in sed_texts(command) or () for name in sed(text).writes]
+    )
+
+
+def _written(command: Command, names: list[str | None]) -> list[Effect]:
+    """The files that a program text writes; None among them is one that nobody can tell."""
+    if not names:
+        return []
+    like = command.words[0]
+    unknown = Word([Part(PARAMETER, "")], like.start, like.end, like.source)
+    targets = [(unknown if name is None else made(name, like), "") for name in names]
+    return [Effect(CHANGES, command, WRITE, targets)]
+
+
+def _openssl(command: Command) -> list[Effect]:
+    words = command.words[1:]
+    for position, word in enumerate(words[:-1]):
+        if word.value in ("-out", "-keyout", "-writerand", "-outdir", "-certsout"):
+            if words[position + 1].value in _STREAMS:
+                continue
+            return [Effect(CHANGES, command, WRITE, [(words[position + 1], "")])]
+    return []
+
+
+def _curl(command: Command) -> list[Effect]:
+    rule = effects.PROGRAMS["curl"]
+    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    if any(
+        value is None or "%output{" in value or value.startswith("@")
+        for value in scanned.given("-w", "--write-out")
+    ):
+        return [Effect(CHANGES, command, WRITE)]
+    return []
+
+
+def _httpie(command: Command) -> list[Effect]:
+    """HTTPie and its kin: the method and what is sent stand among the operands."""
+    scanned = scan(
+        command.words[1:], "aosApv", "", frozenset({"auth", "output", "session", "print", "style"})
+    )
+    if scanned.has("-d", "--download", "-o", "--output", "--raw", "--session", "--multipart"):
+        return [Effect(CHANGES, command, WRITE)]
+    for word in scanned.operands:
+        text = word.value if word.value is not None else word.prefix
+        if text in ("POST", "PUT", "PATCH", "DELETE") or re.match(r"[\w-]+(?::?=(?!=)|@)", text):
+            return [Effect(CHANGES, command, EDIT)]
+    return []
+
+
+def _ar(command: Command) -> list[Effect]:
+    first = command.words[1].value if len(command.words) > 1 else ""
+    letters = (first or "").lstrip("-")
+    if letters[:1] in ("t", "p", "") or letters.startswith(("-", "V")):
         return []
     return [Effect(CHANGES, command, WRITE)]
 
 
-def _uniq(command: Command) -> list[Effect]:
-    """A second operand is the file it writes."""
-    written = scan(command.words[1:], "fsw").operands[1:2]
-    return [Effect(CHANGES, command, WRITE, [(word, "") for word in written])] if written else []
+def _cmake(command: Command) -> list[Effect]:
+    values = [word.value for word in command.words[1:]]
+    if "--install" in values:
+        return [Effect(CHANGES, command, WRITE)]
+    for position, value in enumerate(values[:-1]):
+        following = values[position + 1] or ""
+        if value in ("--target", "-t") and (task_changes(following) or following == "install"):
+            return [Effect(CHANGES, command, EDIT)]
+        if value == "-E" and following not in _CMAKE_READS:
+            return [Effect(CHANGES, command, EDIT)]
+    return []
+
+
+_CMAKE_READS = frozenset(
+    {"capabilities", "cat", "compare_files", "echo", "echo_append", "environment", "false", "true",
+     "md5sum", "sha1sum", "sha256sum", "sha512sum", "sleep", "server", "help", "make_directory"}
+)  # fmt: skip
+
+
+def _sd(command: Command) -> list[Effect]:
+    scanned = scan(command.words[1:], "nf", "", frozenset({"max-replacements", "flags"}))
+    files = scanned.operands[2:]
+    if scanned.has("-p", "--preview", "--help", "--version") or not (files or command.appended):
+        return []
+    return [Effect(CHANGES, command, EDIT, [(word, "") for word in files] or None)]
+
+
+def _module(command: Command) -> list[Effect]:
+    """Modules of Python's own library that pack, unpack or time something."""
+    name = command.program
+    scanned = scan(command.words[1:], "nrsup" if name == "timeit" else "", "", frozenset({"setup"}))
+    if name == "timeit":
+        texts = [word.value for word in scanned.operands] + scanned.given("-s", "--setup")
+        if any(text is None or code_is_active("python", text) for text in texts):
+            return [Effect(UNREAD, command, why="the python program may change something")]
+        return []
+    if scanned.has("-e", "-c", "--extract", "--create"):
+        return [Effect(CHANGES, command, WRITE)]
+    return []
 
 
 _SPECIAL = {
-    "uniq": _uniq,
-    "find": _find,
-    "gfind": _find,
-    "bfs": _find,
-    "tar": _tar,
-    "gtar": _tar,
-    "bsdtar": _tar,
+    **dict.fromkeys(("uniq", "xxd", "json.tool"), _second),
+    **dict.fromkeys(("find", "gfind", "bfs"), _find),
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), _tar),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
+    **dict.fromkeys(("sed", "gsed"), _sed),
+    **dict.fromkeys(("http", "https", "xh", "xhs", "httpie"), _httpie),
+    **dict.fromkeys(("timeit", "zipfile", "tarfile"), _module),
+    "dd": _dd,
+    "ln": _ln,
+    "install": _install,
+    "openssl": _openssl,
+    "curl": _curl,
+    "ar": _ar,
+    "cmake": _cmake,
+    "sd": _sd,
 }
 
 

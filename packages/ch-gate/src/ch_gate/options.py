@@ -36,6 +36,19 @@ class Scanned:
                     return True
         return False
 
+    def given(self, *names: str) -> list[str | None]:
+        """The values of these options, abbreviated or not; None for one that is not known."""
+        return [
+            value
+            for given, value in self.options
+            if given in names
+            or (
+                len(given) > 4
+                and given.startswith("--")
+                and any(name.startswith(given) for name in names)
+            )
+        ]
+
     def values(self, *names: str) -> list[str]:
         """The values given to these options, where they are known."""
         return [value for given, value in self.options if given in names and value is not None]

@@ -32,14 +32,21 @@ ROUTE = "Ask the person to run it by hand, or go on without it."
 
 
 class Policy:
-    """The settings that decide: patterns by key, protected paths, the mutation gate."""
+    """The settings that decide: patterns by key, protected paths, mutation gate, shell sandbox."""
 
-    __slots__ = ("gate", "patterns", "protected")
+    __slots__ = ("gate", "patterns", "protected", "sandbox")
 
-    def __init__(self, patterns: dict[str, list[Pattern]], protected: list[str], gate: str) -> None:
+    def __init__(
+        self,
+        patterns: dict[str, list[Pattern]],
+        protected: list[str],
+        gate: str,
+        sandbox: str = "optional",
+    ) -> None:
         self.patterns = patterns
         self.protected = protected
         self.gate = gate
+        self.sandbox = sandbox
 
 
 class Finding:
@@ -92,7 +99,8 @@ def findings(reading: Reading, where: Surroundings, policy: Policy) -> list[Find
     found += protected(changes, where, folders, policy)
     allowed = on_allowlist(reading, policy)
     if allowed is not None and not any(finding.decision != "allow" for finding in found):
-        return [allowed]
+        bare = unconfined(changes, where, folders) if policy.sandbox == "strict" else []
+        return bare or [allowed]
     if policy.patterns["allowlist"]:
         found += not_allowed(reading, policy)
     found += gated(changes, where, folders, policy)
@@ -267,7 +275,9 @@ def protected(
                     detail=f"the protected path {hit}", source="settings",
                 )
             )  # fmt: skip
-        elif answer == MAYBE or not all(item.known for item in targets):
+        elif answer == MAYBE or (
+            effect.kind != effects.CREATE and not all(item.known for item in targets)
+        ):
             found.append(
                 _finding(
                     rules.PROTECTED_PATH, "ask", effect.command,
@@ -321,6 +331,9 @@ def is_covered(command: Command, patterns: list[Pattern]) -> bool:
     if command.program in effects.NO_PROGRAMS and not texts.files and not texts.steered:
         return True
     outer = command.outer
+    if outer is not None and command.how == "same":
+        # another name for what the outer entry speaks of
+        return is_covered(outer, patterns)
     if outer is not None and command.how != "written" and not texts.files:
         own = Texts(outer)
         name = command.words[0]
@@ -348,7 +361,7 @@ def not_allowed(reading: Reading, policy: Policy) -> list[Finding]:
     return [
         _finding(rules.NOT_ON_ALLOWLIST, "ask", command, source="settings")
         for command in reading.commands
-        if not is_covered(command, policy.patterns["allowlist"])
+        if command.how != "same" and not is_covered(command, policy.patterns["allowlist"])
     ]
 
 
@@ -363,8 +376,7 @@ def gated(
         elif effect.what == SECRET:
             found.append(_finding(rules.SECRET_READ, "ask", effect.command, detail=effect.why))
         elif effect.what == CHANGES:
-            targets = _resolved(effect, where, folders)
-            if targets and all(is_temporary(item, where) or _is_null(item) for item in targets):
+            if not is_gated(effect, _resolved(effect, where, folders), where):
                 continue
             rule = rules.MUTATION if policy.gate == "review" else rules.MUTATION_DENIED
             found.append(
@@ -374,6 +386,34 @@ def gated(
                 )
             )  # fmt: skip
     return found
+
+
+def unconfined(
+    changes: list[Effect], where: Surroundings, folders: tuple[str, ...]
+) -> list[Finding]:
+    """R121: under a strict sandbox an allowed mutation may run in one only, and there is none yet.
+
+    A program that nobody can read beforehand counts as one that changes something.
+    """
+    return [
+        _finding(
+            rules.MUTATION,
+            "ask",
+            effect.command,
+            detail=effect.kind if effect.what == CHANGES else effect.why,
+            source="settings",
+        )
+        for effect in changes
+        if effect.what == UNREAD
+        or (effect.what == CHANGES and is_gated(effect, _resolved(effect, where, folders), where))
+    ]
+
+
+def is_gated(effect: Effect, targets: list[Target], where: Surroundings) -> bool:
+    """Whether a change is one for the mutation gate: nothing empty, nothing temporary."""
+    if effect.kind == effects.CREATE:
+        return False
+    return not (targets and all(is_temporary(item, where) or _is_null(item) for item in targets))
 
 
 def _is_null(found: Target) -> bool:
@@ -511,6 +551,11 @@ def reason(best: Finding) -> str:
         )
     if rule == rules.NOT_ON_ALLOWLIST:
         return f"Held: {what} is not on the allow list. A person must accept it."
+    if rule == rules.MUTATION and best.source == "settings":
+        return (
+            f"Held: {what} is on the allow list and looks as if it changes something. With "
+            f"shell_sandbox strict it runs in a sandbox only, which this version has not. {ROUTE}"
+        )
     if rule == rules.MUTATION:
         return f"Held: {what} looks as if it changes something; a person must accept it. {ROUTE}"
     if rule == rules.MUTATION_DENIED:
@@ -549,7 +594,7 @@ def judge_change(path: str, where: Surroundings, policy: Policy) -> VerdictPart:
         why = f"Denied: the path holds {odd[0].name}, which can hide what would be written."
     elif hit is not None:
         rule, decision, source = rules.PROTECTED_PATH, "deny", "settings"
-        why = f"Denied: {shown(path)} is the protected path {hit}, which no payload may change."
+        why = f"Denied: protected_paths names {shown(hit)}, and no payload may change that."
     return {
         "kind": "change",
         "subject": path,

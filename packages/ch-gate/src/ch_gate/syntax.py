@@ -17,6 +17,7 @@ from .commands import (
     FUNCTION,
     LOOP,
     PROCESS,
+    SAME,
     STARTED,
     SUBSHELL,
     SUBSTITUTION,
@@ -554,7 +555,8 @@ class _Lowering:
                 )
                 inner.assignments = found.assignments
                 self.add(inner, place)
-                self.attach(inner, command, STARTED if found.appended else WRAPPED)
+                how = SAME if found.same else STARTED if found.appended else WRAPPED
+                self.attach(inner, command, how)
                 inner.appended = found.appended or command.appended
                 self.unwrap(inner, place)
         self.depth -= 1

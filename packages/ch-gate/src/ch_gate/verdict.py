@@ -44,6 +44,7 @@ class Judge:
             patterns.load(self.settings.values),
             self.settings["protected_paths"],
             self.settings["mutation_gate"],
+            self.settings["shell_sandbox"],
         )
         shell = shells.resolve(self.settings.get("shell"), shells.login_shell())
         self.dialect = shell.dialect

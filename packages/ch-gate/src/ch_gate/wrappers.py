@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from .commands import Assignment, Command, Unread
-from .options import scan
+from .options import Scanned, scan
 from .words import Word, made
 
 TYPE_CHECKING = False
@@ -48,9 +48,12 @@ class Text:
 
 
 class Wrapped:
-    """A command that stands in the arguments of another."""
+    """A command that stands in the arguments of another.
 
-    __slots__ = ("appended", "assignments", "words")
+    `same` says that the outer command is this one under another name (`python -m black`).
+    """
+
+    __slots__ = ("appended", "assignments", "same", "words")
 
     def __init__(
         self,
@@ -58,10 +61,12 @@ class Wrapped:
         assignments: list[Assignment] | None = None,
         *,
         appended: bool = False,
+        same: bool = False,
     ) -> None:
         self.words = words
         self.assignments = assignments or []
         self.appended = appended
+        self.same = same
 
 
 SHELLS = {
@@ -196,6 +201,7 @@ WRAPPERS = {
         "cBEIOTmo",
         "command log-io log-in log-out log-timing echo output-limit",
         script="-c --command",
+        operands=1,
     ),
     "entr": Wrapper(),
     "xargs": Wrapper(
@@ -216,27 +222,66 @@ WRAPPERS = {
     "direnv": Wrapper(),
 }
 
-# Programs whose subcommand starts another command.
-RUNNERS = {
-    ("uv", "run"): Wrapper(
-        "pfw",
-        "with python extra group env-file directory project package index-url "
-        "with-requirements with-editable",
-    ),
-    ("poetry", "run"): Wrapper("C", "directory project"),
-    ("pdm", "run"): Wrapper("p", "project"),
-    ("rye", "run"): Wrapper(),
-    ("pipenv", "run"): Wrapper(),
-    ("hatch", "run"): Wrapper(),
-    ("bundle", "exec"): Wrapper("", "gemfile"),
-    ("npm", "exec"): Wrapper("cp", "call package", script="-c --call"),
-    ("pnpm", "exec"): Wrapper("C"),
-    ("yarn", "exec"): Wrapper(),
-    ("mise", "exec"): Wrapper("C"),
-    ("direnv", "exec"): Wrapper(operands=1),
-    ("dotenv", "run"): Wrapper("f"),
-    ("conda", "run"): Wrapper("np", "name prefix cwd"),
-    ("nix", "develop"): Wrapper(),
+# Programs whose subcommand starts another command. "" is the program alone, unless the word after
+# it is one of its own subcommands.
+_BINARY = Wrapper()
+_PACKAGE = Wrapper("cp", "call package", script="-c --call")
+_UV = Wrapper(
+    "pfw",
+    "with python from extra group env-file directory project package index-url "
+    "with-requirements with-editable index default-index",
+)
+RUNNERS: dict[str, dict[str, Wrapper]] = {
+    "uv": {"run": _UV, "tool run": _UV, "x": _UV},
+    "uvx": {"": _UV},
+    "pipx": {"run": Wrapper("", "spec python index-url pip-args suffix fetch-python")},
+    "poetry": {"run": Wrapper("C", "directory project")},
+    "pdm": {"run": Wrapper("p", "project")},
+    "rye": {"run": _BINARY},
+    "pixi": {"run": Wrapper("e", "environment manifest-path")},
+    "pipenv": {"run": _BINARY},
+    "hatch": {"run": _BINARY, "env run": Wrapper("e", "env")},
+    "tox": {"exec": Wrapper("e", "")},
+    "bundle": {"exec": Wrapper("", "gemfile")},
+    "npm": {"exec": _PACKAGE, "x": _PACKAGE},
+    "npx": {"": _PACKAGE},
+    "pnpm": {"exec": Wrapper("C"), "dlx": Wrapper("", "package"), "run": _BINARY, "": _BINARY},
+    "pnpx": {"": _PACKAGE},
+    "yarn": {"exec": _BINARY, "dlx": Wrapper("p", "package"), "run": _BINARY, "": _BINARY},
+    "bun": {"x": _BINARY, "run": _BINARY, "": _BINARY},
+    "bunx": {"": Wrapper("p", "package")},
+    "deno": {"run": _BINARY},
+    "mise": {"exec": Wrapper("C"), "x": Wrapper("C")},
+    "asdf": {"exec": _BINARY},
+    "pyenv": {"exec": _BINARY},
+    "rbenv": {"exec": _BINARY},
+    "direnv": {"exec": Wrapper(operands=1)},
+    "dotenv": {"run": Wrapper("f"), "": Wrapper("fe", "file")},
+    "conda": {"run": Wrapper("np", "name prefix cwd")},
+    "mamba": {"run": Wrapper("np", "name prefix cwd")},
+    "nix": {"develop": _BINARY},
+    "cross-env": {"": Wrapper(assignments=True)},
+}
+_OWN_SUBCOMMANDS = frozenset(
+    {"install", "i", "add", "a", "ci", "init", "create", "list", "ls", "why", "test", "t", "start",
+     "stop", "info", "view", "config", "set", "get", "version", "versions", "pack", "audit",
+     "outdated", "licenses", "import", "fetch", "store", "env", "root", "bin", "help", "node",
+     "cache", "workspace", "workspaces", "up", "upgrade", "update", "remove", "rm", "link",
+     "unlink", "publish", "deploy", "patch", "rebuild", "dedupe", "global", "login", "logout",
+     "tag", "team", "owner", "check", "build", "pm"}
+)  # fmt: skip
+# The options of these that take a value and stand before the subcommand.
+_BEFORE = {
+    "npm": ("Cw", "prefix workspace"),
+    "pnpm": ("CF", "dir filter"),
+    "yarn": ("", "cwd"),
+    "bun": ("", "cwd"),
+    "uv": ("", "directory project"),
+    "poetry": ("CP", "directory project"),
+    "hatch": ("ep", "env project"),
+    "pdm": ("p", "project"),
+    "mise": ("C", "cd"),
+    "tox": ("c", "conf workdir root"),
 }
 
 INTERPRETERS = {
@@ -369,18 +414,51 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
         return found + _other_shell(command)
     code = interpreter(name)
     if code is not None:
-        return found + _interpreter(command, code)
+        found += _interpreter(command, code)
+        return found + (_runner(command, name) if name in RUNNERS else [])
     wrapper = WRAPPERS.get(name)
-    words = command.words[1:]
-    if wrapper is None:
-        for position, word in enumerate(words):
-            runner = RUNNERS.get((name, word.value or ""))
-            if runner is not None:
-                return found + _wrapped(command, runner, words[position + 1 :])
-            if word.value is None or not word.value.startswith("-"):
-                break
-        return found
-    return found + _wrapped(command, wrapper, words)
+    if wrapper is not None:
+        return found + _wrapped(command, wrapper, command.words[1:])
+    if name in RUNNERS:
+        return found + _runner(command, name)
+    return found
+
+
+def _runner(command: Command, name: str) -> list[Text | Wrapped | Unread]:
+    """What a program such as `uv run` or `npx` starts."""
+    short, long = _BEFORE.get(name, ("", ""))
+    rows = RUNNERS[name]
+    if list(rows) == [""]:
+        return _named(command, rows[""], command.words[1:])
+    scanned = scan(command.words[1:], short, "", frozenset(long.split()), leading=True)
+    operands = scanned.operands
+    if not operands:
+        return []
+    first = operands[0].value or ""
+    if first in rows:
+        return _named(command, rows[first], operands[1:])
+    two = " ".join(word.value or "" for word in operands[:2])
+    if two in rows:
+        return _named(command, rows[two], operands[2:])
+    if "" in rows and first not in _OWN_SUBCOMMANDS:
+        return _named(command, rows[""], operands)
+    return []
+
+
+def _named(command: Command, wrapper: Wrapper, words: list[Word]) -> list[Text | Wrapped | Unread]:
+    """The command behind a runner: a package's name may carry a version, and `--` may follow it."""
+    found = _wrapped(command, wrapper, words)
+    for item in found:
+        if not isinstance(item, Wrapped):
+            continue
+        head, *rest = item.words
+        plain = re.split(r"(?<=.)[@=<>!~\[]", head.value or "")[0]
+        if plain and plain != head.value:
+            head = made(plain, head)
+        if rest and rest[0].value == "--":
+            rest = rest[1:]
+        item.words = [head, *rest]
+    return found
 
 
 def _replaced(command: Command) -> list[Text | Wrapped | Unread]:
@@ -769,13 +847,72 @@ def _parallel(command: Command) -> list[Text | Wrapped | Unread]:
 
 
 def _interpreter(command: Command, kind: str) -> list[Text | Wrapped | Unread]:
-    """Whether an interpreter's program can be read; its meaning is `policy`'s."""
+    """Whether an interpreter's program can be read; its meaning is `policy`'s.
+
+    A module or a script that goes by the name of a program is that program.
+    """
+    if kind == "python":
+        module = _python_module(command)
+        if module is not None:
+            if not module:
+                return [_unread(command, "the module that runs is known only at run time")]
+            if module[0].value in ("code", "asyncio", "pdb") and (command.fed_by or command.input):
+                return [_unread(command, f"{module[0].value} runs what it reads")]
+            return [Wrapped(module, appended=command.appended, same=True)]
     texts, known = program_texts(command, kind)
     if known:
-        return []
+        script = _script_words(command, kind) if texts is None else []
+        return [Wrapped(script, appended=command.appended, same=True)] if script else []
     if texts is None:
         return []
     return [_unread(command, f"the program given to {command.program} is known only at run time")]
+
+
+def _python_module(command: Command) -> list[Word] | None:
+    """The words of `python -m MODULE …` from the module on; None without -m.
+
+    The list is empty when nobody can tell the module.
+    """
+    words = command.words[1:]
+    for position, word in enumerate(words):
+        text = word.value
+        if text is None or not text.startswith("-") or text in ("-", "--"):
+            return None
+        if text.startswith("--"):
+            if text == "--check-hash-based-pycs":
+                return None
+            continue
+        for index, letter in enumerate(text[1:], 1):
+            if letter == "m":
+                rest = text[index + 1 :]
+                if rest:
+                    return [made(rest, word), *words[position + 1 :]]
+                named = words[position + 1 :]
+                return named if named and named[0].value is not None else []
+            if letter == "c":
+                return None
+            if letter in "WXQ":
+                if index + 1 == len(text):
+                    # the value is the next word: read on behind it
+                    rest_words = [command.words[0], *words[position + 2 :]]
+                    behind = Command(
+                        rest_words, command.start, command.end, command.source,
+                        dialect=command.dialect,
+                    )  # fmt: skip
+                    return _python_module(behind)
+                break
+    return None
+
+
+def _script_words(command: Command, kind: str) -> list[Word]:
+    """The words from the script on that an interpreter runs, when its name is plain."""
+    if kind in RUNNERS:
+        return []
+    code, valued, long_valued = INTERPRETERS[kind]
+    operands = scan(command.words[1:], code + valued, "", long_valued, leading=True).operands
+    if not operands or operands[0].value is None or operands[0].value.startswith("-"):
+        return []
+    return operands
 
 
 def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
@@ -786,6 +923,8 @@ def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
     """
     code, valued, long_valued = INTERPRETERS[kind]
     words = command.words[1:]
+    if kind == "python" and _python_module(command):
+        return None, True
     attached = {"perl": "MmIxFlCD0Vi", "ruby": "FKTWxi0", "python": ""}.get(kind, "")
     long_names = long_valued | {name[2:] for name in CODE_LONG.get(kind, ())}
     scanned = scan(words, code + valued, attached, long_names, leading=True)
@@ -849,46 +988,77 @@ def _remote(command: Command) -> list[Text | Wrapped | Unread]:
     return [_unread(command, f"{command.program} hands text to another program to run")]
 
 
-def _awk(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(
+def awk_options(command: Command) -> Scanned:
+    """The options of an awk command."""
+    return scan(
         command.words[1:],
-        "Fvfiel",
-        "",
-        frozenset({"file", "assign", "source", "field-separator", "include"}),
+        "FvfielE",
+        "odp" if command.program == "gawk" else "",
+        frozenset({"file", "assign", "source", "field-separator", "include", "exec", "load"}),
         leading=True,
     )
-    texts = scanned.values("-e", "--source")
-    if not scanned.has("-f", "--file") and not texts and scanned.operands:
-        program = scanned.operands[0]
-        if program.value is None:
-            texts = [program.prefix] if not program.may_split else []
-            if program.may_split:
-                return [_unread(command, "the program given to awk is known only at run time")]
-            texts = [
-                "".join(part.text for part in program.parts if part.kind in ("text", "quoted"))
-            ]
-        else:
-            texts = [program.value]
-    for text in texts:
-        code = re.sub(r'"(?:[^"\\]|\\.)*"|/(?:[^/\\\n]|\\.)+/', '""', text)
-        if re.search(r"\bsystem\b|@load|\|&", code) or re.search(
-            r'\|\s*(?:getline|"")|""\s*\|', code
-        ):
-            return [_unread(command, "the awk program starts other programs")]
+
+
+def awk_texts(command: Command) -> list[str] | None:
+    """The program texts of an awk command; None when one is known only at run time."""
+    from .scripts import script_text
+
+    scanned = awk_options(command)
+    texts = scanned.given("-e", "--source")
+    if not texts and not scanned.has("-f", "--file", "-E", "--exec") and scanned.operands:
+        texts = [script_text(scanned.operands[0])]
+    known = [text for text in texts if text is not None]
+    return known if len(known) == len(texts) else None
+
+
+def _awk(command: Command) -> list[Text | Wrapped | Unread]:
+    from .scripts import awk
+
+    texts = awk_texts(command)
+    if texts is None or awk_options(command).unknown:
+        return [_unread(command, "the program given to awk is known only at run time")]
+    found = [awk(text) for text in texts]
+    if any(script.runs for script in found):
+        return [_unread(command, "the awk program starts other programs")]
+    if any(script.unclear for script in found):
+        return [_unread(command, "the awk program can't be read")]
+    if awk_options(command).has("-l", "--load"):
+        return [_unread(command, "awk loads code")]
     return []
+
+
+def sed_texts(command: Command) -> list[str] | None:
+    """The script of a sed command; None when a part of it is known only at run time."""
+    from .scripts import script_text
+
+    scanned = scan(command.words[1:], "efl", "iI", frozenset({"expression", "file", "line-length"}))
+    texts = scanned.given("-e", "--expression")
+    if not texts and not scanned.has("-f", "--file") and scanned.operands:
+        texts = [script_text(scanned.operands[0])]
+    known = [text for text in texts if text is not None]
+    return ["\n".join(known)] if len(known) == len(texts) else None
 
 
 def _sed(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "efl", "iEs", frozenset({"expression", "file"}))
-    scripts = scanned.values("-e", "--expression")
-    if not scripts and not scanned.has("-f", "--file") and scanned.operands:
-        scripts = [scanned.operands[0].value or ""]
-    for script in scripts:
-        if re.search(r"(?:^|[;{}\n]|\d|[$/])\s*e(?:\s|$|;)", script) or re.search(
-            r"s([^\w\s\\]).*?\1.*?\1[gIim0-9p]*e[gIim0-9p]*\s*(?:$|[;}\n])", script
-        ):
-            return [_unread(command, "the sed script runs commands")]
+    from .scripts import sed
+
+    texts = sed_texts(command)
+    if texts is None:
+        return [_unread(command, "the script given to sed is known only at run time")]
+    found = [sed(text) for text in texts]
+    if any(script.runs for script in found):
+        return [_unread(command, "the sed script runs commands")]
+    if any(script.unclear for script in found):
+        return [_unread(command, "the sed script can't be read")]
     return []
+
+
+def _nix_shell(command: Command) -> list[Text | Wrapped | Unread]:
+    return _shell_option(
+        command,
+        command.words[1:],
+        Wrapper("pIA", "run command packages attr arg argstr", script="--run --command"),
+    )
 
 
 def _docker(command: Command) -> list[Text | Wrapped | Unread]:
@@ -945,4 +1115,5 @@ _SPECIAL: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
     "gsed": _sed,
     "docker": _docker,
     "podman": _docker,
+    "nix-shell": _nix_shell,
 }
