@@ -49,6 +49,7 @@ def test_session_binds_what_names_none():
     assert parse("```file\npath: a\nop: create\nx\n```", "s1")["metadata"]["session"] == "s1"
     assert parse("path: a\nop: delete", "s1")["metadata"]["session"] == "s1"
     assert parse("```cancel```", "s1")["control"] == {"action": "cancel", "session": "s1"}
+    assert parse("```cancel```", "s1")["metadata"]["session"] == "s1"
     assert parse("action: goal-set\nship", "s1")["metadata"]["session"] == "s1"
 
 

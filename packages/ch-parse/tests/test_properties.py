@@ -20,6 +20,8 @@ LINES = st.sampled_from(
         "replace_all: true", "replace_all: x", "old_string:", "new_string:", "old_string: x",
         "--- a/a", "+++ b/a", "@@ -1 +1 @@", "diff --git a/a b/a",
         "clip-harness: ignore", "shell", "Copy code", "$ ls", "$ ls \\", "ls -la", "cat <<EOF", "EOF",
+        "Path: a.txt", "> path: a.txt", "> $ ls", "- ls", "result", "markdown", "[denied]", "[goal] x",
+        "> clip-harness: ignore", "@@ -1 +1 @@", "action: goal-set now",
         "[exit 0 \u00b7 3.2s]", "", " ", "\t", "\u00a0", "\ufeff", "\u200bsession: s1",
         "Session: s1", "echo \u201chi\u201d", "\x00", "\x1b[31m", "\u202e", "\u2028", "\x0c", "\x85",
     ]
@@ -83,6 +85,45 @@ def test_command_is_never_changed_in_silence(text):
             assert part in text.replace("\r\n", "\n").replace("$ ", "", 1) or part in text.replace(
                 "\r\n", "\n"
             )
+
+
+@settings(deadline=None, max_examples=600)
+@given(TEXTS)
+def test_no_command_holds_what_is_no_command(text):
+    """Without a here-document, no line of a command belongs to a change, a block or a result."""
+    payload, _ = outcome(text)
+    if payload is None or payload["command"] is None or "<<" in text:
+        return
+    for line in payload["command"].split("\n"):
+        assert not line.startswith(
+            ("path:", "op:", "replace_all:", "old_string:", "new_string:", "```", "~~~", "@@ -")
+        )
+        assert not line.startswith(("clip-harness: ignore", "[goal] "))
+        assert line not in ("[denied]", "[exit 0 \u00b7 3.2s]")
+
+
+RESULT = st.builds(
+    lambda label, lines, quote: "".join(f"{quote}{line}\n" for line in [*label, "$ cat x", *lines]),
+    st.sampled_from([[], ["result"], ["text", "Copy code"], ["```result"], ["````result"]]),
+    st.lists(LINES, max_size=10),
+    st.sampled_from(["", "> ", "\u00a0"]),
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(RESULT)
+def test_result_is_ignored(text):
+    """Whatever a command printed: a result asks for nothing, with its fence or without."""
+    assert parse(f"{text}[exit 0 \u00b7 0.1s]\n")["kind"] == "ignored"
+
+
+@settings(deadline=None, max_examples=400)
+@given(RESULT)
+def test_beginning_of_a_result_runs_nothing_it_shows(text):
+    """Cut before its status line, at most its command itself runs: nothing that was printed."""
+    payload, _ = outcome(text)
+    if payload is not None and payload["kind"] != "ignored":
+        assert payload["command"].strip().removeprefix("$ ") == "cat x"
 
 
 @settings(deadline=None, max_examples=400)

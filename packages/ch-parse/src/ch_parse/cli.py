@@ -92,6 +92,7 @@ class Captured:
                 "malformed",
                 f"the text is not UTF-8 at byte {error.start}",
                 "copy it again as plain text",
+                self.head.count(b"\n", 0, error.start) + 1,
             ) from None
 
     def is_bare(self) -> bool:

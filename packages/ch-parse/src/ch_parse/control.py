@@ -45,15 +45,23 @@ def find(text: str, found: list[fences.Fence]) -> PayloadControl | None:
         if alone is None:
             return None
         triggers.append((alone, 1))
+    triggers.sort(key=lambda trigger: trigger[1])
     others = any(fence.language in fences.PAYLOAD for fence in found)
     if len(triggers) > 1 or others:
-        raise Problem("malformed", "a control trigger stands alone in its message", HINT)
+        raise Problem(
+            "malformed",
+            "a control trigger stands alone in its message",
+            HINT,
+            triggers[0 if others else 1][1],
+        )
     words, line = triggers[0]
     return _trigger(words, line)
 
 
 def _first_two(gap: str) -> list[re.Match[str]]:
-    matches = []
+    matches: list[re.Match[str]] = []
+    if not any(action in gap for action in ACTIONS):
+        return matches
     for match in re.finditer(_LINE, gap):
         matches.append(match)
         if len(matches) == 2:

@@ -191,7 +191,7 @@ def payload_fences(text: str, found: list[Fence]) -> list[Fence]:
 
 def _refuse_misplaced(text: str, found: list[Fence]) -> None:
     for start, gap in gaps(text, found):
-        match = re.search(_MISPLACED, gap)
+        match = re.search(_MISPLACED, gap) if has_run(gap) else None
         if match is not None:
             raise Problem(
                 "malformed",

@@ -41,6 +41,7 @@ GOAL_ACTIONS = (
 UNADDRESSED = frozenset({"goal-list", "goal-show"})
 NEED_BODY = frozenset({"goal-set", "task-add", "task-update", "plan-set"})
 REMOVED = frozenset({"task-doing", "task-done", "task-open"})
+_NOUNS = ("goal", "task", "plan")
 
 LONGEST_TIMEOUT = 86_400
 LONGEST_PATH = 4_096
@@ -232,9 +233,7 @@ def _action(value: str, line: int) -> tuple[str, str | None]:
             "send action: task-update with one line per task, such as `done: exact task title`",
             line,
         )
-    meant = _ACTIONS_ALIKE.get(_squash(value)) or (
-        words[0] if words[0] in GOAL_ACTIONS or words[0] in REMOVED else None
-    )
+    meant = _meant(words)
     if meant is not None or (len(words) == 1 and value.translate(_NO_DASHES) != value):
         known = f"run, {', '.join(GOAL_ACTIONS)}"
         raise Problem(
@@ -244,6 +243,44 @@ def _action(value: str, line: int) -> tuple[str, str | None]:
             line,
         )
     return "run", value
+
+
+def _meant(words: list[str]) -> str | None:
+    """The action that words which are none seem to mean; None when they read as a label.
+
+    A label lets the text below run, so a misspelt action must not pass as one: written apart,
+    turned round, cut to its noun, or with free words behind it.
+    """
+    plain = [_squash(word) for word in words[:3]]
+    if len(plain) == 1 and plain[0].rstrip("s") in _NOUNS:
+        return plain[0]
+    behind = words[0][4:5]  # every noun has four letters
+    if words[0][:4].lower() in _NOUNS and behind and not _squash(behind):
+        return _closest(plain[0]) or plain[0]
+    if len(plain) == 2:
+        turned = _ACTIONS_ALIKE.get(plain[1].rstrip("s") + plain[0])
+        if turned is not None:
+            return turned
+    return _closest(plain[0]) or _closest("".join(plain[:2]))
+
+
+def _closest(word: str) -> str | None:
+    """The action that `word` is but for its hyphens, or for one slip of the keyboard."""
+    exact = _ACTIONS_ALIKE.get(word)
+    if exact is not None or len(word) > LONGEST_KEY:
+        return exact
+    return next((name for plain, name in _ACTIONS_ALIKE.items() if _is_near(word, plain)), None)
+
+
+def _is_near(word: str, other: str) -> bool:
+    """Whether one letter more, less or changed, or two swapped, make `other` of `word`."""
+    start = 0
+    while start < min(len(word), len(other)) and word[start] == other[start]:
+        start += 1
+    word, other = word[start:], other[start:]
+    while word and other and word[-1] == other[-1]:
+        word, other = word[:-1], other[:-1]
+    return max(len(word), len(other)) <= 1 or (len(word) == 2 and word == other[::-1])
 
 
 def _folder(value: str, line: int) -> str:

@@ -11,7 +11,7 @@ import re
 
 from ch_contract.problems import Problem
 
-from . import change, control, fences, header, payload, repairs, shell, unfenced
+from . import change, control, fences, header, own, payload, repairs, shell, strays, unfenced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 # Unicode characters of one text; chats refuse longer messages anyway.
 LIMIT = 32_000
 
-MARKER = "clip-harness:"
-
-_RESULT = r"(?:`{3,}|~{3,})[ \t]*result$"
 _FENCE_ALIKE = r"(?m)^[ \t\u00a0\u200b\ufeff>]*(?:```|~~~)"
 
 
@@ -63,19 +60,23 @@ def _climb(text: str, session: str | None) -> Payload:
     text = repairs.without_bom(text, record)
     if not text.strip():
         raise Problem("malformed", "the text is empty", "copy a command or a block, then try again")
-    own = _own_text(text)
-    if own is not None:
-        return payload.ignored(own)
+    reason = own.reason(text)
+    if reason is not None:
+        return payload.ignored(reason)
     start = unfenced.find(text)
     if start is not None:
         return unfenced.read(text, start, record, session)
     found = fences.scan(text)
     wanted = fences.payload_fences(text, found)
     trigger = control.find(text, found)
+    if trigger is not None or wanted:
+        own.refuse_quoted(text, found)
     if trigger is not None:
         trigger["session"] = trigger["session"] or session
-        return payload.build("control", "fenced", record, control=trigger)
+        metadata = payload.no_metadata(trigger["session"])
+        return payload.build("control", "fenced", record, metadata, control=trigger)
     if wanted:
+        unfenced.refuse_beside(text, found)
         return _fenced(text, wanted, record, session)
     if found:
         return payload.ignored(_foreign(found))
@@ -85,7 +86,7 @@ def _climb(text: str, session: str | None) -> Payload:
 def is_bare(text: str) -> bool:
     """Whether `text` stands on the last rung: nothing in it says that it is meant for us."""
     text = repairs.without_bom(text, repairs.Record())
-    if _own_text(text) is not None or unfenced.find(text) is not None:
+    if own.reason(text) is not None or unfenced.find(text) is not None:
         return False
     return not any(
         fence.language in fences.PAYLOAD
@@ -103,17 +104,6 @@ def bare(text: str, session: str | None = None) -> Payload:
     command = repairs.unterminated(text)
     metadata = payload.no_metadata(session)
     return payload.build("command", "bare", repairs.Record(), metadata, command=command)
-
-
-def _own_text(text: str) -> str | None:
-    """Why the text is one of the harness's own, None when it is not."""
-    line, _ = repairs.take_line(text, repairs.first_line(text))
-    line = line.strip()
-    if line.startswith(MARKER):
-        return f"the text begins with {line[:60]!r}: it is meant for reading, not to be run"
-    if re.match(_RESULT, line):
-        return "the text is a result block: it is meant for the chat"
-    return None
 
 
 def _foreign(found: list[fences.Fence]) -> str:
@@ -159,15 +149,6 @@ def _note_hard_blanks(text: str, fence: fences.Fence, record: repairs.Record) ->
         repairs.header_line(line, record)
 
 
-def _is_status_line(line: str) -> bool:
-    """Whether `line` reads like the status in a result: `[exit 0 \u00b7 3.2s]`."""
-    return line.startswith("[") and line.rstrip().endswith("]") and " \u00b7 " in line
-
-
-def _has_status_line(text: str) -> bool:
-    return " \u00b7 " in text and any(_is_status_line(line) for line in text.split("\n"))
-
-
 def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
     match = re.search(_FENCE_ALIKE, text) if fences.has_run(text) else None
     if match is not None:
@@ -179,14 +160,19 @@ def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
         )
     offset = repairs.first_line(text)
     line = text.count("\n", 0, offset) + 1
-    first, _ = repairs.take_line(text, offset)
-    if first.strip().lower() in repairs.BUTTONS and "\n" in text.strip():
-        raise Problem(
-            "malformed",
-            f"the first line is the text of a copy button: {header.shown(first.strip())}",
-            "copy the command without it",
-            line,
-        )
+    first, after = repairs.take_line(text, offset)
+    second, _ = repairs.take_line(text, after)
+    for number, above in ((line, first), (line + 1, second)):
+        label = above.strip().lower()
+        if label in repairs.BUTTONS and "\n" in text.strip():
+            raise Problem(
+                "malformed",
+                f"the line {header.shown(above.strip())} is the text of a copy button",
+                "copy the command without it",
+                number,
+            )
+        if label not in repairs.LABELS:
+            break
     whole = text.strip()
     if len(whole) > 1 and whole[0] == whole[-1] == "`" and "`" not in whole[1:-1]:
         raise Problem(
@@ -196,11 +182,9 @@ def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
             line,
         )
     header.refuse_alike(first, line)
-    unfenced.refuse_lost_change(text, 1)
-    if _is_status_line(first) or (first.startswith("$ ") and _has_status_line(text)):
-        return payload.ignored("the text is a result without its fence: it is meant for the chat")
     command = repairs.without_prompt(repairs.shell_text(text, record), 1, record)
     if not command.strip():
         raise Problem("malformed", "there is a prompt and no command", "copy the command too", line)
+    strays.refuse(command, 1)
     metadata = payload.no_metadata(session)
     return payload.build("command", "bare", record, metadata, command=command)

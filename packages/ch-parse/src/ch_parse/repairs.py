@@ -34,6 +34,9 @@ BOM = "\ufeff"
 BLANKS = " \t"
 # Patterns are compiled where they are first needed: a plain command needs hardly any of them.
 _INK = r"\S"
+_INDENT = " \t\u00a0\u2007\u202f\u200b\ufeff"
+# `me@host:~/src$ ls`, with the name of an environment in front or not.
+_LONG_PROMPT = r"[ \t]*(?:\([^()\n]*\)[ \t]*)?\[?[\w.-]+@(?=[\w.-])[^\n$#%>]*[$#%>] "
 _HARD_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 
 
@@ -119,15 +122,21 @@ def without_prompt(command: str, line: int, record: Record) -> str:
     Raises Problem("malformed") for a transcript: what a terminal printed must not run.
     """
     start = first_line(command)
-    if not command.startswith("$ ", start):
+    first, _ = take_line(command, start)
+    indent = len(first) - len(first.lstrip(_INDENT))
+    is_prompt = first.startswith("$ ", indent)
+    is_other = "@" in first and re.match(_LONG_PROMPT, first) is not None
+    if not is_prompt and not is_other:
         return command
     lines = command[start:].rstrip().split("\n")
-    if not all(text.endswith("\\") for text in lines[:-1]):
+    if is_other or not all(text.endswith("\\") for text in lines[:-1]):
+        sign = "the prompt `$ ` and goes on" if is_prompt else "the prompt of a shell"
         raise Problem(
             "malformed",
-            "the text begins with the prompt `$ ` and goes on: it looks like a copy of a terminal",
+            f"the text begins with {sign}: it looks like a copy of a terminal",
             "send the commands alone, without prompts and without their output",
             line + command.count("\n", 0, start),
         )
     record.mended("prompt-sign")
+    start += indent
     return command[:start] + command[start + 2 :]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ch_contract.problems import Problem
 
-from . import header, payload, repairs
+from . import header, payload, repairs, strays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,5 +60,6 @@ def read(
             "put the command on that line",
             head.line,
         )
+    strays.refuse(command, head.line)
     kind = "mixed" if changes else "command"
     return payload.build(kind, form, record, metadata, command=command, changes=changes)

@@ -10,16 +10,13 @@ import re
 
 from ch_contract.problems import Problem
 
-from . import change, edit, fences, header, payload, repairs, shell
+from . import change, edit, fences, header, own, payload, repairs, shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ch_contract.messages import Payload
 
-_GLUED_CHANGE = r"(?m)^path:[^\n]*\n(?:op:|replace_all:|old_string:\r?$|--- )"
-_FENCED_CHANGE = r"(?m)^ {0,3}(?:`{3,}|~{3,})(?:file|patch|edit)[ \t\r]*\npath:"
-_OLD = r"(?m)^old_string:\r?$"
-_NEW = r"(?m)^new_string:\r?$"
+_CHANGE = r"(?m)^[ \t]*path:[^\n]*\n[ \t]*(?:op:|replace_all:|old_string:|--- |diff --git )"
 _GIT_PREAMBLE = (
     "diff --git ", "index ", "old mode ", "new mode ", "new file mode ", "deleted file mode ",
     "similarity index ", "dissimilarity index ", "rename from ", "rename to ", "copy from ",
@@ -65,9 +62,21 @@ def read(text: str, start: Start, record: repairs.Record, session: str | None) -
         metadata = payload.no_metadata(session)
         return payload.build("changes", "unfenced", record, metadata, changes=[entry])
     head = header.read(block, line, record, fenced=False, session=session)
-    if head.metadata["action"] == "run":
-        refuse_lost_change(head.rest, head.line)
+    _refuse_block(head)
     return shell.read(head, "unfenced", record, [])
+
+
+def _refuse_block(head: header.Header) -> None:
+    """Refuse a header that stands above a block of ours instead of in it."""
+    start = repairs.first_line(head.rest)
+    first, _ = repairs.take_line(head.rest, start)
+    if any(fence.language in fences.PAYLOAD for fence in fences.scan(first)):
+        raise Problem(
+            "malformed",
+            "the header stands above the block",
+            "put the header inside the block, directly below its fence line",
+            head.line + head.rest.count("\n", 0, start),
+        )
 
 
 def _refuse_closing_fence(block: str, line: int) -> None:
@@ -84,32 +93,49 @@ def _refuse_closing_fence(block: str, line: int) -> None:
             )
 
 
-def refuse_lost_change(text: str, line: int) -> None:
-    """Refuse shell text in which a file change seems to be glued on: it would run as commands.
+def refuse_beside(text: str, found: list[fences.Fence]) -> None:
+    """Refuse a message of blocks beside which a header or a change stands that lost its fence.
 
+    A header above the fence would get lost in silence, and with it the folder or the time limit;
+    a change beside a shell block is what the command was meant to build on.
     Raises Problem("malformed").
     """
-    match = None
-    if "path:" in text:
-        match = re.search(_GLUED_CHANGE, text) or re.search(_FENCED_CHANGE, text)
-    if match is None and "old_string:" in text:
-        match = re.search(_OLD, text)
-        if match is not None and re.search(_NEW, text[match.end() :]) is None:
-            match = None
-    if match is not None:
-        raise Problem(
-            "malformed",
-            "the command is followed by a file change without its own fence: the content of a file "
-            "must not run",
-            "send the command in a shell block and the change in a file, patch or edit block",
-            line + text.count("\n", 0, match.start()),
-        )
+    for start, gap in fences.gaps(text, found):
+        match = re.search(_CHANGE, gap) if "path:" in gap else None
+        if match is not None:
+            raise Problem(
+                "malformed",
+                "a file change without its fence stands beside a block",
+                "copy the whole message, or write the fence lines again",
+                text.count("\n", 0, start + match.start()) + 1,
+            )
+    before = 0
+    for fence in found:
+        if fence.language in fences.SHELL:
+            above = text[before : fence.start].rstrip()
+            line = above[above.rfind("\n") + 1 :]
+            if header.key_of(line) is not None:
+                raise Problem(
+                    "malformed",
+                    f"the header line {header.shown(line)} stands above the block",
+                    "put the header inside the block, directly below its fence line",
+                    text.count("\n", 0, before + len(above)) + 1,
+                )
+        before = fence.end
 
 
 def _change(block: str, line: int, record: repairs.Record) -> payload.Change:
     raw, after = repairs.take_line(block, 0)
     path = change.path_value(raw, line, record)
     rest = block[after:]
+    printed = own.status_lines(rest)
+    if printed:
+        raise Problem(
+            "malformed",
+            "the status line of a result stands in the change: it looks like a command's output",
+            "copy the block alone; if the line belongs to the file, write the fence lines",
+            line + 1 + rest.count("\n", 0, printed[0]),
+        )
     first, below = repairs.take_line(rest, 0)
     key = header.key_of(first, ("op", "replace_all"))
     if key == "op":
