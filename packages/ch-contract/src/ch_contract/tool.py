@@ -118,7 +118,7 @@ def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int
     the path of a file that holds the traceback. A Problem of the kind "bug" is kept there too.
     """
     try:
-        return body()
+        code = body()
     except Problem as problem:
         line = problems.sentence(problem.section(tool))
         if problem.kind == "bug":
@@ -138,6 +138,7 @@ def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int
         streams.stdout.flush()
     except OSError:
         _forget(streams.stdout, sys.stdout, 1)
+        code = code or problems.SYSTEM
     return code
 
 

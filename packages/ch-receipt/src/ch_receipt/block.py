@@ -150,9 +150,24 @@ def _remarks(document: Run) -> list[str]:
     lines = [line(note) for note in payload["notes"]]
     if payload["repairs"]:
         lines.append(f"repaired: {', '.join(dict.fromkeys(payload['repairs']))}")
+    lines += _what_stays(document.get("result"))
+    for part in verdict["parts"] if verdict is not None else ():
+        if part["decision"] == "allow" and part["note"] is not None:
+            lines += [line(text) for text in part["note"].split("\n")]
     for file in verdict["settings"]["left_out"] if verdict is not None else ():
         keys = line(", ".join(file["ignored"]))
         lines.append(f"settings without effect in {line(file['path'])}: {keys}")
+    return lines
+
+
+def _what_stays(result: Result | None) -> list[str]:
+    """What of a command outlives its status line."""
+    lines = []
+    if result is not None and result["processes_left"]:
+        count = result["processes_left"]
+        lines.append(f"{count} {'process' if count == 1 else 'processes'} of it could not be ended")
+    if result is not None and result["output_reopened"]:
+        lines.append("the command opened its own output anew; what it printed before may be lost")
     return lines
 
 
