@@ -12,7 +12,7 @@ from pathlib import Path
 from ch_contract import places
 from ch_contract.tool import Streams
 from clip_harness import runners
-from clip_harness.adapters.clipboard import choose
+from clip_harness.adapters.choice import choose
 from clip_harness.flows.trigger import Captured, Flow
 
 # What may differ between two runs of the same text: times, durations, ids, and what hangs on them.

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from ch_contract.problems import Problem
 from clip_harness.adapters import clipboard as adapter
+from clip_harness.adapters.choice import NAMES, choose
 from clip_harness.adapters.clipboard import (
     LIMIT_BYTES,
     ClipboardEmpty,
     ClipboardNotText,
     ClipboardUnavailable,
     FileClipboard,
-    choose,
 )
 
 
@@ -169,7 +169,7 @@ def test_file_loads_nothing_heavy(tmp_path):
     """Choosing, reading and writing the file clipboard loads none of the slow modules."""
     code = (
         "import sys; before = set(sys.modules)\n"
-        "from clip_harness.adapters.clipboard import choose\n"
+        "from clip_harness.adapters.choice import NAMES, choose\n"
         f"c = choose('auto', {{'CLIP_HARNESS_CLIPBOARD_FILE': {str(tmp_path / 'c')!r}}})\n"
         "c.write(b'x'); c.read(); c.change()\n"
         "print(*sorted(set(sys.modules) - before))"
@@ -332,4 +332,4 @@ def test_names_are_those_of_the_settings():
     from ch_contract.checker import load
 
     properties = load("settings.schema.json")["properties"]
-    assert sorted(properties["clipboard"]["enum"]) == sorted(["auto", *adapter.NAMES])
+    assert sorted(properties["clipboard"]["enum"]) == sorted(["auto", *NAMES])

@@ -16,7 +16,8 @@ import pytest
 from ch_contract.problems import Problem
 from clip_harness.adapters import terminal
 from clip_harness.adapters.bounded import Programs
-from clip_harness.adapters.clipboard import ClipboardNotText, ClipboardUnavailable, choose
+from clip_harness.adapters.choice import choose
+from clip_harness.adapters.clipboard import ClipboardNotText, ClipboardUnavailable
 from clip_harness.adapters.terminal import Osc52, sequence
 
 STANDINS = Path(__file__).parent / "standins"
@@ -234,7 +235,7 @@ def test_osc52_without_a_terminal(monkeypatch, tmp_path):
 
 WRITE_TO_TERMINAL = """
 import fcntl, json, sys, termios
-from clip_harness.adapters.clipboard import choose
+from clip_harness.adapters.choice import choose
 from ch_contract.problems import Problem
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 environment, size = json.loads(sys.argv[1]), int(sys.argv[2])

@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from ch_contract.problems import Problem
+from clip_harness.adapters.choice import choose
 from clip_harness.adapters.clipboard import (
     ClipboardEmpty,
     ClipboardNotText,
     ClipboardUnavailable,
-    choose,
 )
 
 pytestmark = [
@@ -232,7 +232,7 @@ def test_others_are_not_held_up(request, name):
 
 WRITE = """
 import ast, sys, time
-from clip_harness.adapters.clipboard import choose
+from clip_harness.adapters.choice import choose
 choose(sys.argv[1], ast.literal_eval(sys.argv[2])).write("by another ä\\n".encode())
 print("written", flush=True)
 if len(sys.argv) > 3:

@@ -8,11 +8,11 @@ import pytest
 
 from ch_contract.problems import Problem
 from clip_harness.adapters import wsl
+from clip_harness.adapters.choice import choose
 from clip_harness.adapters.clipboard import (
     ClipboardEmpty,
     ClipboardNotText,
     ClipboardUnavailable,
-    choose,
 )
 
 STANDINS = Path(__file__).parent / "standins"

@@ -68,7 +68,7 @@ def state_dir() -> str:
     up in a folder the user did not mean.
     """
     from .documents import check
-    from .settings import read_values
+    from .settings_file import read_values
 
     path = user_settings()
     values = read_values(path)

@@ -8,9 +8,10 @@ and named. Some keys count in the user's file alone.
 
 from __future__ import annotations
 
-from . import documents, files, places
+from . import documents, places
 from .problems import Problem
 from .quiet_hashlib import hexdigest
+from .settings_file import read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ OPTIONAL = frozenset(
     {"state_dir", "shell", "network", "unix_sockets", "tmp", "devices", "bwrap_path", "rules"}
 )
 KEYS = frozenset(DEFAULTS) | OPTIONAL
-# Written by hand; a project's file is a stranger's.
-LIMIT_BYTES = 1024 * 1024
 
 USER_ONLY = frozenset(
     {"state_dir", "shell", "backend", "backends", "clipboard", "network", "unix_sockets", "tmp",
@@ -66,8 +65,6 @@ NOT_YET: dict[str, tuple[Any, ...]] = {
 }
 GATE_EVENTS = ("PayloadCaptured", "PreRun", "RunClosed")
 
-HINT = "correct the file; nothing runs until it can be read"
-
 
 class Settings:
     """Effective values, and what was left out of which file."""
@@ -85,41 +82,6 @@ class Settings:
     def get(self, key: str) -> Any:
         """The value of `key`; None when it is not set and has no default."""
         return self.values.get(key)
-
-
-def read_values(path: str) -> dict[str, Any] | None:
-    """The keys and values in one file, unchecked; None when there is no such file.
-
-    For whoever needs one key and must not depend on the others. Raises Problem("settings") that
-    names the file when it holds no JSON object.
-    """
-    data = files.read(path, LIMIT_BYTES + 1, regular=True)
-    if data is None:
-        return None
-    try:
-        values = documents.parse_json(data, path, LIMIT_BYTES)
-    except Problem as problem:
-        raise Problem("settings", problem.message, HINT) from None
-    if not isinstance(values, dict):
-        raise Problem(
-            "settings", f"{path}: the document: {values!r:.80} is not of type 'object'", HINT
-        )
-    return values
-
-
-def read_file(path: str) -> dict[str, Any] | None:
-    """The settings in one file, checked; None when there is no such file.
-
-    Raises Problem("settings") that names file and key.
-    """
-    values = read_values(path)
-    if values is None:
-        return None
-    try:
-        documents.check(values, "settings.schema.json", path, kind="settings")
-    except Problem as problem:
-        raise Problem("settings", problem.message, HINT) from None
-    return values
 
 
 def without_effect(values: dict[str, Any]) -> list[str]:

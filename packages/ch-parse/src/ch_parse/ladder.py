@@ -149,6 +149,26 @@ def _note_hard_blanks(text: str, fence: fences.Fence, record: repairs.Record) ->
         repairs.header_line(line, record)
 
 
+# A sentence, or an item of a list, with code in it: a shell would run what stands in the backticks.
+_PROSE_WITH_CODE = r"(?m)^[ \t]*(?:[A-Z][a-z']+[,:;]?|[0-9]+[.)]|[-*+\u2022])[ \t][^`\n]*`[^`\n]+`"
+# A sentence that leads over to a command on the lines below.
+_LEAD = r"\s*[A-Z][a-z']*,? [^\n]*[.:][ \t]*\n"
+
+
+def _refuse_prose(command: str) -> None:
+    """Refuse text that is written for a reader; a here-document may hold any text."""
+    if "<<" in command:
+        return
+    code = re.search(_PROSE_WITH_CODE, command)
+    if code is not None or re.match(_LEAD, command) is not None:
+        raise Problem(
+            "malformed",
+            "the text reads like prose with a command in it",
+            "copy the command alone, or ask for it in a shell block",
+            command.count("\n", 0, code.start()) + 1 if code is not None else 1,
+        )
+
+
 def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
     match = re.search(_FENCE_ALIKE, text) if fences.has_run(text) else None
     if match is not None:
@@ -186,5 +206,6 @@ def _bare(text: str, record: repairs.Record, session: str | None) -> Payload:
     if not command.strip():
         raise Problem("malformed", "there is a prompt and no command", "copy the command too", line)
     strays.refuse(command, 1)
+    _refuse_prose(command)
     metadata = payload.no_metadata(session)
     return payload.build("command", "bare", record, metadata, command=command)

@@ -161,11 +161,11 @@ def _clipboard() -> Clipboard:
     Reads one key of the user's settings. A file that cannot be understood names none: the gate
     refuses the run for it, and the block that says so must find its way.
     """
-    from ch_contract import settings
-    from clip_harness.adapters.clipboard import choose
+    from ch_contract.settings_file import read_values
+    from clip_harness.adapters.choice import choose
 
     try:
-        name = (settings.read_values(places.user_settings()) or {}).get("clipboard", "auto")
+        name = (read_values(places.user_settings()) or {}).get("clipboard", "auto")
     except Problem:
         name = "auto"
     return choose(name if isinstance(name, str) else "auto", os.environ)

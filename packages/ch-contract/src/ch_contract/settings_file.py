@@ -1,0 +1,50 @@
+"""Reading one settings file; what its keys mean together is settings.py's."""
+
+from __future__ import annotations
+
+from . import documents, files
+from .problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Written by hand; a project's file is a stranger's.
+LIMIT_BYTES = 1024 * 1024
+
+HINT = "correct the file; nothing runs until it can be read"
+
+
+def read_values(path: str) -> dict[str, Any] | None:
+    """The keys and values in one file, unchecked; None when there is no such file.
+
+    For whoever needs one key and must not depend on the others. Raises Problem("settings") that
+    names the file when it holds no JSON object.
+    """
+    data = files.read(path, LIMIT_BYTES + 1, regular=True)
+    if data is None:
+        return None
+    try:
+        values = documents.parse_json(data, path, LIMIT_BYTES)
+    except Problem as problem:
+        raise Problem("settings", problem.message, HINT) from None
+    if not isinstance(values, dict):
+        raise Problem(
+            "settings", f"{path}: the document: {values!r:.80} is not of type 'object'", HINT
+        )
+    return values
+
+
+def read_file(path: str) -> dict[str, Any] | None:
+    """The settings in one file, checked; None when there is no such file.
+
+    Raises Problem("settings") that names file and key.
+    """
+    values = read_values(path)
+    if values is None:
+        return None
+    try:
+        documents.check(values, "settings.schema.json", path, kind="settings")
+    except Problem as problem:
+        raise Problem("settings", problem.message, HINT) from None
+    return values
