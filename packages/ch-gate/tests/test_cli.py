@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ch_gate import main, rules, verdict
+from ch_gate import main, rules
 from ch_gate.cli import USAGE
 
 
@@ -118,19 +118,34 @@ def test_settings_that_cannot_be_used_stop_everything(
     assert check(run_tool, "ls").code == 65
 
 
-def test_a_pattern_that_runs_wild_is_stopped(run_tool, project, user_settings, monkeypatch):
+def test_a_pattern_that_runs_wild_is_stopped(run_tool, project, user_settings):
     """The watchdog ends it, and nothing is allowed."""
-    monkeypatch.setattr(verdict, "JUDGING_SECONDS", 0.3)
     user_settings({"hard_block_patterns": ["(x|x|xx)*y|(?:a|aa)+$"]})
     start = time.monotonic()
     done = check(run_tool, "echo " + "x" * 60)
     assert time.monotonic() - start < 5
     assert (done.code, done.stdout) == (65, "")
     assert done.stderr == (
-        "ch-gate: hard_block_patterns: judging the command took more than 0.3 s — a pattern in "
+        "ch-gate: hard_block_patterns: the command took more than 0.2 s to judge — a pattern in "
         "your settings takes too long on this command; simplify it\n"
     )
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_judging_that_comes_too_late_is_unreadable(run_tool, project, monkeypatch):
+    """Without a pattern to blame the command is held as one that could not be read in time."""
+
+    def slow(*_):
+        while True:
+            pass
+
+    monkeypatch.setattr("ch_gate.policy.findings", slow)
+    done = check(run_tool, "ls", "--exit-code")
+    assert done.code == 3
+    assert done.stdout == (
+        "ask: Held: the command could not be read (it took longer to read than the time allowed "
+        "for a verdict), and what can't be read is never allowed. Send less at once.\n"
+    )
 
 
 def test_a_bug_allows_nothing(run_tool, run_document, project, monkeypatch):

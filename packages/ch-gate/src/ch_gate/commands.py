@@ -187,13 +187,12 @@ class Reading:
     """A text, read: every simple command in it at any depth.
 
     `cause` says why it could not be read; then `commands` is incomplete and nothing may be
-    concluded from it but a stricter verdict; `busy` that the machine was too busy to read it.
-    `functions` are the names the text defines. `quoted` are the spans of quoted words, of
-    here-documents and of comments; they are looked for only where the text has more than ASCII
-    or an ampersand.
+    concluded from it but a stricter verdict. `functions` are the names the text defines. `quoted`
+    are the spans of quoted words, of here-documents and of comments; they are looked for only
+    where the text has more than ASCII or an ampersand.
     """
 
-    __slots__ = ("busy", "cause", "commands", "dialect", "functions", "quoted", "text")
+    __slots__ = ("cause", "commands", "dialect", "functions", "quoted", "text")
 
     def __init__(self, text: str, dialect: str) -> None:
         self.text = text
@@ -202,4 +201,3 @@ class Reading:
         self.functions: set[str] = set()
         self.quoted: list[tuple[int, int]] = []
         self.cause: str | None = None
-        self.busy = False

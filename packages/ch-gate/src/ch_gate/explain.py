@@ -5,7 +5,7 @@ Decides how findings are told; makes none of its own.
 
 from __future__ import annotations
 
-from . import policy, rules
+from . import policy, rules, shfmt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PASS = {
 
 def explain(judge: Judge, text: str) -> str:
     """The explanation of the verdict on `text`, several lines."""
-    reading = judge.read(text)
+    reading = judge.read(text, shfmt.Clock())
     found = policy.findings(reading, judge.where, judge.policy)
     part = policy.part_of(reading, found)
     lines = [f"read as {reading.dialect}"]

@@ -722,6 +722,10 @@ def _secrets(command: Command, name: str) -> list[Effect]:
     return []
 
 
+_ACTIVE = frozenset("*?[")
+_PRIVATE_STEPS = frozenset("/".join(effects.PRIVATE_FOLDERS).split("/")) - {"", "~"}
+
+
 def is_secret(path: str) -> bool:
     """Whether the path, as written, looks like that of a secret."""
     from .paths import may_match
@@ -731,6 +735,8 @@ def is_secret(path: str) -> bool:
     if re.fullmatch(effects.PRIVATE_NAMES, path.rpartition("/")[2]):
         return True
     steps = path.split("/")
+    if _ACTIVE.isdisjoint(path) and _PRIVATE_STEPS.isdisjoint(steps):
+        return False
     for folder in effects.PRIVATE_FOLDERS:
         own = folder.split("/")
         if own[0] == "~" and steps[0] not in ("~", "$HOME", "${HOME}"):

@@ -208,6 +208,14 @@ def _overlap(entry: str, path: str, *, parents: bool) -> str:
 
 def may_match(left: str, right: str) -> bool:
     """Whether two globs can match one and the same name. Time: the product of their lengths."""
+    if left == right:
+        return True
+    if _ACTIVE.isdisjoint(left):
+        if _ACTIVE.isdisjoint(right):
+            return False
+        # a plain name fails most globs at their first sign
+        if right[0] not in _ACTIVE and not left.startswith(right[0]):
+            return False
     a, b = _signs(left), _signs(right)
     # row[j]: the signs so far of `a` and the first j signs of `b` can match the same text
     row = [True]
@@ -223,6 +231,9 @@ def may_match(left: str, right: str) -> bool:
             else:
                 row.append(previous[j] and ("?" in (sign, other) or sign == other))
     return row[-1]
+
+
+_ACTIVE = frozenset("*?[\\")
 
 
 def _signs(glob: str) -> list[str]:

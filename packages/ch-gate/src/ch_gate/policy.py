@@ -545,9 +545,10 @@ def reason(best: Finding) -> str:
         )
     if rule == rules.UNREADABLE_COMMAND:
         held = "Denied" if best.decision == "deny" else "Held"
+        way = "less at once" if "time allowed" in detail else "a complete command in plain syntax"
         return (
             f"{held}: the command could not be read ({shown(detail, 300)}), and what can't be "
-            "read is never allowed. Send a complete command in plain shell syntax."
+            f"read is never allowed. Send {way}."
         )
     if rule == rules.NOT_ON_ALLOWLIST:
         return f"Held: {what} is not on the allow list. A person must accept it."

@@ -26,41 +26,42 @@ DEPTH_LIMIT = 50
 INPUT_LIMIT = 1024 * 1024
 OUTPUT_LIMIT = 8 * 1024 * 1024
 MEMORY_LIMIT = 512 * 1024 * 1024
+# For one whole verdict: processor time, the parser's and ours. A machine that is busy with other
+# work makes a verdict late; it must not make it a refusal. What takes no processor time ends by
+# the clock on the wall.
 DEADLINE_SECONDS = 0.2
+WALL_FACTOR = 10
 
 # Nothing of our environment: a parser needs none. One thread is fastest for one short text, and
 # for a process that lives a few milliseconds collecting garbage is a loss until memory runs short.
 ENVIRONMENT = {"GOMAXPROCS": "1", "GOGC": "off", "GOMEMLIMIT": "256MiB"}
-# Past the deadline with less time of its own than this, the parser was kept waiting by the
-# machine: the text is not to blame.
-BUSY_SECONDS = 0.05
+LATE = "it took longer to read than the time allowed for a verdict"
 
 
 class Unreadable(Exception):
-    """A text that could not be parsed; the message is the cause, in a few words.
-
-    `busy` says that the machine kept the parser waiting: trying again may succeed.
-    """
-
-    busy = False
+    """A text that could not be parsed; the message is the cause, in a few words."""
 
 
 class Clock:
-    """The time left for one verdict, in seconds of the monotonic clock."""
+    """The time left for one verdict: processor time of this thread and of its parsers."""
 
-    __slots__ = ("end",)
+    __slots__ = ("end", "own", "parsers", "seconds")
 
     def __init__(self, seconds: float = DEADLINE_SECONDS) -> None:
-        self.end = time.monotonic() + seconds
+        self.seconds = seconds
+        self.own = time.thread_time()
+        self.parsers = 0.0
+        self.end = time.monotonic() + seconds * WALL_FACTOR
 
-    def left(self) -> float:
-        """Seconds until the deadline; negative after it."""
-        return self.end - time.monotonic()
+    def left(self, running: float = 0.0) -> float:
+        """Seconds until the deadline, `running` being what a running parser has used."""
+        used = time.thread_time() - self.own + self.parsers + running
+        return min(self.seconds - used, self.end - time.monotonic())
 
-    def check(self) -> None:
+    def check(self, running: float = 0.0) -> None:
         """Raises Unreadable once the deadline has passed."""
-        if self.left() <= 0:
-            raise Unreadable("it took longer to read than the time allowed for a verdict")
+        if self.left(running) <= 0:
+            raise Unreadable(LATE)
 
 
 def find() -> str:
@@ -142,6 +143,7 @@ def parse(text: str, dialect: str, clock: Clock) -> dict[str, Any]:
         tree = json.loads(output)
     except (ValueError, RecursionError):
         raise Unreadable("the parser gave no tree") from None
+    clock.check()
     if not isinstance(tree, dict) or tree.get("Type") != "File":
         raise Unreadable("the parser gave no tree")
     return tree
@@ -155,7 +157,6 @@ def _run(binary: str, dialect: str, data: bytes, clock: Clock) -> bytes:
     ours = [stdin_write, stdout_read, stderr_read]
     theirs = [stdin_read, stdout_write, stderr_write]
     pid = 0
-    late = None
     try:
         # os.pipe gives descriptors that are not inherited: dup2 makes the three that are
         pid = os.posix_spawn(
@@ -174,17 +175,12 @@ def _run(binary: str, dialect: str, data: bytes, clock: Clock) -> bytes:
         for descriptor in theirs:
             os.close(descriptor)
         theirs = []
-        output, complaint = _exchange(ours, data, clock)
+        output, complaint = _exchange(ours, data, clock, pid)
         status = _reap(pid, clock)
         pid = 0
-    except Unreadable as error:
-        late = error
-        raise
     finally:
         if pid:
-            used = _kill(pid)
-            if late is not None and clock.left() <= 0:
-                late.busy = used < BUSY_SECONDS
+            _kill(pid)
         for descriptor in [*ours, *theirs]:
             os.close(descriptor)
     if status == 0:
@@ -222,7 +218,19 @@ def _limit(pid: int) -> None:
             return
 
 
-def _exchange(descriptors: list[int], data: bytes, clock: Clock) -> tuple[bytes, bytes]:
+def _used(pid: int, start: float) -> float:
+    """The processor time of a running process, in seconds.
+
+    Where the system does not tell (it is Linux that does), the time since `start` stands for it.
+    """
+    try:
+        # the number of a process's processor clock, as clock_getcpuclockid(3) makes it
+        return time.clock_gettime((~pid << 3) | 2)
+    except (OSError, OverflowError):
+        return time.monotonic() - start
+
+
+def _exchange(descriptors: list[int], data: bytes, clock: Clock, pid: int) -> tuple[bytes, bytes]:
     """Write `data` and read both outputs at once, so that neither side waits for the other.
 
     Closes the descriptor it writes to and takes it out of `descriptors`.
@@ -237,9 +245,12 @@ def _exchange(descriptors: list[int], data: bytes, clock: Clock) -> tuple[bytes,
     chunks: dict[int, list[bytes]] = {output: [], complaint: []}
     size = 0
     rest = memoryview(data)
+    start = time.monotonic()
     while open_ends:
-        clock.check()
-        for descriptor, _event in waiting.poll(max(1, int(clock.left() * 1000))):
+        left = clock.left(_used(pid, start))
+        if left <= 0:
+            raise Unreadable(LATE)
+        for descriptor, _event in waiting.poll(max(1, int(left * 1000))):
             if descriptor == source:
                 rest = rest[_write_some(source, rest) :]
                 if not rest:
@@ -274,23 +285,20 @@ def _write_some(descriptor: int, rest: memoryview) -> int:
 def _reap(pid: int, clock: Clock) -> int:
     """The exit status of a parser that has closed its outputs; negative for a signal."""
     while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
+        done, status, usage = os.wait4(pid, os.WNOHANG)
         if done:
+            clock.parsers += usage.ru_utime + usage.ru_stime
             return os.waitstatus_to_exitcode(status)
         if clock.left() <= 0:
             raise Unreadable("the parser did not end in time")
         time.sleep(0.0002)
 
 
-def _kill(pid: int) -> float:
-    """End the parser and take its status, so that nothing stays behind.
-
-    Gives the seconds of processor time it had used.
-    """
+def _kill(pid: int) -> None:
+    """End the parser and take its status, so that nothing stays behind."""
     try:
         os.kill(pid, signal.SIGKILL)
-        usage = os.wait4(pid, 0)[2]
+        os.waitpid(pid, 0)
     except (ProcessLookupError, ChildProcessError):
         # gone before us
-        return 0.0
-    return usage.ru_utime + usage.ru_stime
+        return

@@ -70,14 +70,18 @@ _BODIES = frozenset(
 ZSH_PRECOMMANDS = frozenset({"noglob", "nocorrect", "-", "repeat"})
 
 
-def read(text: str, dialect: str, parse: Parse) -> Reading:
-    """Every simple command in `text`; `parse(text, dialect)` gives a tree or raises Unreadable."""
+def read(
+    text: str, dialect: str, parse: Parse, check: Callable[[], None] = lambda: None
+) -> Reading:
+    """Every simple command in `text`.
+
+    `parse(text, dialect)` gives a tree or raises Unreadable; `check()` raises it when it is late.
+    """
     reading = Reading(text, dialect)
     try:
-        _Lowering(reading, parse).top()
+        _Lowering(reading, parse, check).top()
     except Unreadable as error:
         reading.cause = str(error)
-        reading.busy = error.busy
     except RecursionError:
         reading.cause = "it is nested too deeply"
     return reading
@@ -131,9 +135,10 @@ class _Text:
 
 
 class _Lowering:
-    def __init__(self, reading: Reading, parse: Parse) -> None:
+    def __init__(self, reading: Reading, parse: Parse, check: Callable[[], None]) -> None:
         self.reading = reading
         self.parse = parse
+        self.check = check
         self.trees: dict[tuple[str, str], Node] = {}
         self.scopes = 0
         self.depth = 0
@@ -227,6 +232,8 @@ class _Lowering:
     def add(self, command: Command, place: _Place) -> Command:
         if len(self.reading.commands) >= COMMANDS_LIMIT:
             raise Unreadable(f"it holds more than {COMMANDS_LIMIT:,} commands")
+        if len(self.reading.commands) % 64 == 63:
+            self.check()
         command.contexts = place.contexts
         command.scope = place.scope
         command.around = place.around
@@ -423,6 +430,8 @@ class _Lowering:
     def parts(self, node: Node, place: _Place) -> list[Part]:
         parts: list[Part] = []
         nodes = node.get("Parts", ())
+        if len(nodes) == 1 and nodes[0]["Type"] == "Lit":
+            return unquoted(nodes[0]["Value"])
         for position, item in enumerate(nodes):
             after = nodes[position + 1]["Type"] if position + 1 < len(nodes) else ""
             if (
@@ -539,9 +548,7 @@ class _Lowering:
                     self.program(found.text, found.dialect or command.dialect, found.span, inside)
                 except Unreadable as error:
                     if not str(error).startswith("the text"):
-                        nested = Unreadable(f"the text given to {found.to}: {error}")
-                        nested.busy = error.busy
-                        raise nested from None
+                        raise Unreadable(f"the text given to {found.to}: {error}") from None
                     raise
                 for inner in self.reading.commands[first:]:
                     if inner.outer is None:

@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 
     Made = TypeVar("Made")
 
-# For the settings' own patterns and everything else after the parser: what takes longer is a
-# pattern that runs wild, not a machine that is slow.
-JUDGING_SECONDS = 2.0
-
 
 class Judge:
     """Settings in force in one folder, ready to judge commands and changes."""
@@ -52,27 +48,41 @@ class Judge:
         self.instead_of = shell.instead_of
         self.where = surroundings(cwd, project)
 
-    def read(self, text: str) -> Reading:
-        """`text` as simple commands; once more when the machine was too busy the first time."""
-        reading = _read(text, self.dialect)
-        return _read(text, self.dialect) if reading.busy else reading
+    def read(self, text: str, clock: shfmt.Clock) -> Reading:
+        """`text` as simple commands."""
+        return syntax.read(
+            text,
+            self.dialect,
+            lambda part, language: shfmt.parse(part, language, clock),
+            clock.check,
+        )
 
     def command(self, text: str) -> VerdictPart:
-        """The verdict's part for a command."""
-        part = bounded(lambda: policy.judge(self.read(text), self.where, self.policy))
+        """The verdict's part for a command. Raises Problem("settings") for a pattern run wild."""
+        clock = shfmt.Clock()
+        part = self.judged(self.read(text, clock), clock)
         if self.instead_of is not None:
             said = f"{self.shell} runs this: payloads never run in {self.instead_of}"
             part["note"] = said if part["note"] is None else f"{part['note']}\n{said}"
         return part
 
+    def judged(self, reading: Reading, clock: shfmt.Clock) -> VerdictPart:
+        """The verdict's part for a text that was read, in what is left of its time."""
+        try:
+            return bounded(lambda: policy.judge(reading, self.where, self.policy), clock.left())
+        except TimeoutError:
+            if self.policy.patterns["hard_block_patterns"]:
+                raise Problem(
+                    "settings",
+                    f"hard_block_patterns: the command took more than {clock.seconds:g} s to judge",
+                    "a pattern in your settings takes too long on this command; simplify it",
+                ) from None
+        reading.cause = shfmt.LATE
+        return policy.part_of(reading, [policy.unreadable(reading, self.where)])
+
     def change(self, path: str) -> VerdictPart:
         """The verdict's part for a file change."""
         return policy.judge_change(path, self.where, self.policy)
-
-
-def _read(text: str, dialect: str) -> Reading:
-    clock = shfmt.Clock()
-    return syntax.read(text, dialect, lambda part, language: shfmt.parse(part, language, clock))
 
 
 def surroundings(cwd: str, project: str | None) -> Surroundings:
@@ -90,14 +100,14 @@ def surroundings(cwd: str, project: str | None) -> Surroundings:
     )
 
 
-def bounded(work: Callable[[], Made]) -> Made:
-    """What `work` gives, within JUDGING_SECONDS.
+def bounded(work: Callable[[], Made], seconds: float) -> Made:
+    """What `work` gives, within `seconds` of this process's own time.
 
     A regular expression can take for ever on the right text; Python looks for signals while it
     matches, so a timer stops it. Outside the main thread there are no signals: there the refusal
-    of nested repetition in `patterns` is the only guard. Raises Problem("settings").
+    of nested repetition in `patterns` is the only guard. Raises TimeoutError.
     """
-    if signal.getitimer(signal.ITIMER_REAL)[0]:
+    if signal.getitimer(signal.ITIMER_VIRTUAL)[0]:
         # somebody else's alarm is running: it must not be lost
         return work()
 
@@ -105,22 +115,16 @@ def bounded(work: Callable[[], Made]) -> Made:
         raise TimeoutError
 
     try:
-        before = signal.signal(signal.SIGALRM, stop)
+        before = signal.signal(signal.SIGVTALRM, stop)
     except ValueError:
         # not the main thread
         return work()
-    signal.setitimer(signal.ITIMER_REAL, JUDGING_SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 0.001))
     try:
         return work()
-    except TimeoutError:
-        raise Problem(
-            "settings",
-            f"hard_block_patterns: judging the command took more than {JUDGING_SECONDS:g} s",
-            "a pattern in your settings takes too long on this command; simplify it",
-        ) from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def gate(document: Run) -> None:
