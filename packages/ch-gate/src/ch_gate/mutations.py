@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from . import effects, git
+from . import effects
 from .effects import ALL, CREATE, DELETE, EDIT, FIRST, LAST, MOVE, NONE, REST, WRITE
 from .options import Scanned, scan
 from .words import PARAMETER, QUOTED, Part, Word, made
@@ -96,6 +96,8 @@ def _program(command: Command, reading: Reading, flags: set[str]) -> list[Effect
     if name in reading.functions and command.path == name:
         return []
     if name == "git":
+        from . import git
+
         found = git.finding(command)
         if found is None:
             return _splits(command, flags)
