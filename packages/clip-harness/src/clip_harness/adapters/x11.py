@@ -140,7 +140,7 @@ def _wait_until_held(programs: Programs, data: bytes, *reader: str) -> None:
     a moment others still get the old text, or ask an owner that is just leaving and wait for ever.
     Raises ClipboardUnavailable.
     """
-    deadline = time.monotonic() + programs.seconds
+    deadline = time.monotonic() + programs.seconds + _seconds_for(data)
     while not _gives(programs, data, *reader):
         if time.monotonic() > deadline:
             raise ClipboardUnavailable(
@@ -150,9 +150,14 @@ def _wait_until_held(programs: Programs, data: bytes, *reader: str) -> None:
         time.sleep(0.005)
 
 
+def _seconds_for(data: bytes) -> float:
+    """How long a busy X server may take to hand `data` over; it does so in small pieces."""
+    return len(data) / 1_000_000
+
+
 def _gives(programs: Programs, data: bytes, *reader: str) -> bool:
     try:
-        answer = programs.ask(*reader, limit=len(data), seconds=1)
+        answer = programs.ask(*reader, limit=len(data), seconds=1 + _seconds_for(data))
     except (ClipboardNotText, ClipboardUnavailable):
         # a longer text, or asked just while one owner followed the other
         return False
