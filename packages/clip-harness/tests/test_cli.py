@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from ch_contract import processes
 from clip_harness import main
 from hermetic import SCRIPTS
 
@@ -198,6 +199,23 @@ def test_cancel_stops_a_running_session(clipboard, project, state, tmp_path, spa
     assert "[cancelled · " in output.decode()
     assert "never" not in output.decode().split("\n", 2)[2]
     assert running.returncode == 130
+
+
+def test_a_command_whose_harness_was_killed_can_still_be_cancelled(
+    clipboard, project, state, spawn
+):
+    clipboard.write_text("session: demo\necho started; sleep 60")
+    running = subprocess.Popen([str(SCRIPTS / "clip-harness")], stdout=subprocess.DEVNULL)
+    wait_for(lambda: "started" in "".join(p.read_text() for p in state.glob("runs/*/output.txt")))
+    running.kill()
+    running.wait(timeout=10)
+    (record,) = state.glob("runs/*/run.json")
+    command = json.loads(record.read_text())
+    assert processes.is_alive(command["pid"], command["started"])
+    done = spawn("clip-harness", "cancel", "demo")
+    assert (done.stdout, done.code) == (f"{command['run_id']} was stopped\n", 0)
+    assert not processes.is_alive(command["pid"], command["started"])
+    assert spawn("clip-harness", "cancel", "demo").code == 1
 
 
 @pytest.mark.parametrize("runner", ["in-process", "spawn"])
