@@ -132,14 +132,15 @@ def test_a_pattern_that_runs_wild_is_stopped(run_tool, project, user_settings):
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
-def test_judging_that_comes_too_late_is_unreadable(run_tool, project, monkeypatch):
+@pytest.mark.parametrize("where", ["ch_gate.policy.judge", "ch_gate.syntax.read"])
+def test_a_verdict_that_comes_too_late_is_unreadable(run_tool, project, monkeypatch, where):
     """Without a pattern to blame the command is held as one that could not be read in time."""
 
     def slow(*_):
         while True:
             pass
 
-    monkeypatch.setattr("ch_gate.policy.findings", slow)
+    monkeypatch.setattr(where, slow)
     done = check(run_tool, "ls", "--exit-code")
     assert done.code == 3
     assert done.stdout == (

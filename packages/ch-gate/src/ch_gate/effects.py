@@ -13,6 +13,8 @@ EDIT = "Edit"
 DELETE = "Delete"
 # An empty file, a folder or a link: nothing is overwritten, so that only a protected path objects.
 CREATE = "Create"
+# What a link leads to: not changed, but it gets a second name.
+LINK = "Link"
 
 # Which operands are changed.
 ALL = "all"
@@ -232,7 +234,7 @@ PROGRAMS: dict[str, Rule] = {
     **_rows("ast-grep sg", Rule(EDIT, NONE, when="-U --update-all -i --interactive")),
     "xmlstarlet": Rule(EDIT, NONE, when="-L --inplace"),
     "tidy": Rule(EDIT, ALL, when="-m -o --output-file", values="-o --output-file", valued="o"),
-    **_rows("awk gawk", Rule(EDIT, NONE, when="-i --in-place", valued="Fvfe")),
+    **_rows("awk gawk", Rule(EDIT, NONE, when="-i --include", valued="Fvfe")),
     # an option names the file that is written
     **_rows(
         "iconv xmllint shuf",
@@ -1013,7 +1015,20 @@ TASK_LOOKS = frozenset(
 )  # fmt: skip
 # Where installing puts files into the system instead of fetching what a lock file names.
 INSTALLING = frozenset({"make", "ninja", "rake", "mage", "scons"})
-DRY_MAKE = ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "--list", "-T", "-P")
+# Options with which a task is only shown.
+TASK_DRY = {
+    "make": "-n --just-print --dry-run --recon -q --question",
+    "just": "-n --dry-run -l --list --summary -s --show --dump --evaluate",
+    "task": "-n --dry -l --list -a --list-all --summary --status",
+    "rake": "-n --dry-run -T --tasks -P --prereqs -W --where -D --describe",
+    "ninja": "-n",
+    "scons": "-n --just-print --dry-run --recon --no-exec",
+    "invoke": "-l --list -R --dry --help",
+    "gradle": "-m --dry-run --help",
+    "nox": "-l --list --list-sessions",
+    "turbo": "--dry --dry-run --help",
+    "sbt": "--help",
+}
 
 # Without an operand these read standard input, or only look.
 FILTERS = frozenset(
@@ -1045,7 +1060,7 @@ for _copy, _of in (
     ("mvnw", "mvn"),
     ("gradlew", "gradle"),
 ):
-    for _table in (SUBCOMMANDS, SUBCOMMAND_OPTIONS, SUBCOMMAND_VALUED, TASKS):
+    for _table in (SUBCOMMANDS, SUBCOMMAND_OPTIONS, SUBCOMMAND_VALUED, TASKS, TASK_DRY):
         if _of in _table:
             _table[_copy] = _table[_of]  # type: ignore[assignment]  # one type each
 

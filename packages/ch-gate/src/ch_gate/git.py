@@ -111,7 +111,7 @@ def _output_file(words: list[Word]) -> Finding | None:
         if text == "--":
             return None
         name, equals, value = text.partition("=")
-        if len(name) > 5 and "--output".startswith(name):
+        if len(name) > 3 and "--output".startswith(name):
             if equals:
                 return Finding(WRITE, [made(value, word)] if word.literal else None)
             return Finding(WRITE, words[position + 1 : position + 2] or None)

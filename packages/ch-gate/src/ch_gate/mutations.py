@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from . import effects
-from .effects import ALL, CREATE, DELETE, EDIT, FIRST, LAST, MOVE, NONE, REST, WRITE
+from .effects import ALL, CREATE, DELETE, EDIT, FIRST, LAST, LINK, MOVE, NONE, REST, WRITE
 from .options import Scanned, scan
 from .words import PARAMETER, QUOTED, Part, Word, made
 from .wrappers import interpreter, program_texts
@@ -28,7 +28,7 @@ class Effect:
     """What one command does.
 
     what     CHANGES, UNREAD (starts what nobody can read beforehand) or SECRET (reads a secret)
-    kind     effects.WRITE, EDIT, DELETE or CREATE
+    kind     effects.WRITE, EDIT, DELETE, CREATE or LINK
     targets  the words it changes, with the text to take off their start; None: nobody can tell
     why      a few words for the person who decides; may be empty
     """
@@ -148,7 +148,7 @@ def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effe
     if rule.unless and scanned.has(*rule.unless.split()):
         return []
     acts = bool(rule.acts) and _acts(scanned, rule)
-    if rule.when and not acts and not scanned.has(*rule.when.split()):
+    if rule.when and not acts and not scanned.may_have(*rule.when.split()):
         return _splits(command, flags)
     named = scanned.given(*rule.values.split()) if rule.values else []
     if acts:
@@ -156,7 +156,7 @@ def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effe
     if rule.targets == NONE and named and all(value in _STREAMS for value in named):
         files = rule.values.split()
         others = [option for option in rule.when.split() if option not in files]
-        if not (others and scanned.has(*others)):
+        if not (others and scanned.may_have(*others)):
             return []
     if (
         command.program in effects.FILTERS
@@ -186,7 +186,7 @@ def _acts(scanned: Scanned, rule: effects.Rule) -> bool:
     if any((method or "").upper() not in _READING_METHODS for method in methods):
         return True
     rest = [name for name in rule.acts.split() if name not in ("-X", "--request", "--method")]
-    return scanned.has(*rest)
+    return scanned.may_have(*rest)
 
 
 def _placed(
@@ -300,7 +300,7 @@ def _tasks(command: Command, name: str) -> list[Effect]:
     """A task that a project defines, as far as its name tells what it does."""
     short, long = effects.SUBCOMMAND_VALUED.get(name, ("", ""))
     scanned = scan(command.words[1:], short, "j", frozenset(long.split()))
-    if scanned.has(*effects.DRY_MAKE) and name not in ("npm", "pnpm", "yarn", "bun"):
+    if scanned.has(*effects.TASK_DRY.get(name, "").split()):
         return []
     operands = [word.value for word in scanned.operands]
     if scanned.dashed is not None and name not in effects.SEVERAL_TASKS:
@@ -533,8 +533,10 @@ def _ln(command: Command) -> list[Effect]:
         text = word.pattern
         if text and is_secret(text.replace("\\", "")):
             return [Effect(SECRET, command, why="it gives what looks like a secret another name")]
-    placed = _placed(command, scanned, rule) or []
-    return [Effect(CHANGES, command, CREATE, [*placed, *((word, "") for word in linked)])]
+    return [
+        Effect(CHANGES, command, CREATE, _placed(command, scanned, rule)),
+        Effect(CHANGES, command, LINK, [(word, "") for word in linked]),
+    ]
 
 
 def _install(command: Command) -> list[Effect]:

@@ -43,11 +43,15 @@ class Scanned:
             for given, value in self.options
             if given in names
             or (
-                len(given) > 4
+                len(given) > 2
                 and given.startswith("--")
                 and any(name.startswith(given) for name in names)
             )
         ]
+
+    def may_have(self, *names: str) -> bool:
+        """Whether one of the options may stand there, however short it is abbreviated."""
+        return bool(self.given(*names))
 
     def values(self, *names: str) -> list[str]:
         """The values given to these options, where they are known."""

@@ -12,7 +12,7 @@ import re
 
 from . import characters, effects, rules
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
-from .paths import MAYBE, NO, YES, Protected, Surroundings, Target, is_temporary, target
+from .paths import MAYBE, NO, YES, Protected, Surroundings, Target, is_temporary, is_within, target
 from .patterns import Pattern, Texts
 from .wrappers import WRAPPERS
 
@@ -276,7 +276,8 @@ def protected(
                 )
             )  # fmt: skip
         elif answer == MAYBE or (
-            effect.kind != effects.CREATE and not all(item.known for item in targets)
+            effect.kind not in (effects.CREATE, effects.LINK)
+            and not all(item.known for item in targets)
         ):
             found.append(
                 _finding(
@@ -411,9 +412,32 @@ def unconfined(
 
 def is_gated(effect: Effect, targets: list[Target], where: Surroundings) -> bool:
     """Whether a change is one for the mutation gate: nothing empty, nothing temporary."""
-    if effect.kind == effects.CREATE:
+    if effect.kind == effects.LINK:
         return False
+    if effect.kind == effects.CREATE:
+        return _is_delicate(effect, targets, where)
     return not (targets and all(is_temporary(item, where) or _is_null(item) for item in targets))
+
+
+def _is_delicate(effect: Effect, targets: list[Target], where: Surroundings) -> bool:
+    """Whether something new reaches the harness or, with what it holds, further than the project.
+
+    A new link is as good as a file with content: it stays in the project and out of .git.
+    """
+    link = effect.command.program == "ln"
+    if link and not (targets and all(item.known for item in targets)):
+        return True
+    root = where.project or where.cwd
+    for item in targets:
+        for path in item.paths:
+            if re.search(_WIRING, path) or any(
+                is_within(path, folder) or is_within(folder, path) for folder in where.surface
+            ):
+                return True
+            outside = "/.git/" in path or not is_within(path, root)
+            if link and outside and not is_temporary(item, where):
+                return True
+    return False
 
 
 def _is_null(found: Target) -> bool:

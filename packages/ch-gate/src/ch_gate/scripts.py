@@ -62,11 +62,13 @@ def script_text(word: Word) -> str | None:
 # -- awk -------------------------------------------------------------------------------------------
 
 _AWK_PIECE = (
-    r"[ \t\r]+|\\\r?\n|\#[^\n]*|\"(?:[^\"\\]|\\.)*\"|[A-Za-z_]\w*|(?:\d|\.\d)[\w.]*"
+    r"[ \t\r]+|\\\r?\n|\#[^\n]*|\"(?:[^\"\\]|\\.)*+\"|[A-Za-z_]\w*|(?:\d|\.\d)[\w.]*"
     r"|&&|\|\||\|&|>>|[<>=!]=|\+\+|--|\n|."
 )
-_AWK_REGEX = r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:\[[:.=].*?[:.=]\]|[^\]\\\n]|\\.)*\])*/"
-_AWK_BARE = r"/(?:[^/\\\n]|\\.)*/"
+# Nothing here is tried twice (`*+`): a hostile text costs no more than a plain one.
+_CLASS = r"\[([:.=])(?:(?!\1\])[^\n]){1,30}+\1\]"
+_AWK_REGEX = rf"/(?:[^/\\\n\[]|\\.|\[\^?+\]?+(?:{_CLASS}|[^\]\\\n]|\\.)*+\])*+/"
+_AWK_BARE = r"/(?:[^/\\\n]|\\.)*+/"
 # After these a slash starts a regular expression; after any other word it divides.
 _AWK_KEYWORDS = frozenset(
     {"print", "printf", "return", "in", "if", "while", "for", "else", "do", "case", "delete",
@@ -231,15 +233,16 @@ class _Sed:
                 return True
             if sign == "\\":
                 self.at += 1
-            elif sign == "[" and regex and self.brackets:
-                self.bracket()
+            elif sign == "[" and regex and self.brackets and not self.bracket():
+                return False
         return False
 
-    def bracket(self) -> None:
-        """Take a bracket expression, in which the limit stands for itself."""
-        hit = re.compile(r"\^?\]?(?:\[[:.=].*?[:.=]\]|[^\]\n])*\]").match(self.text, self.at)
+    def bracket(self) -> bool:
+        """Take a bracket expression, in which the limit stands for itself; False without an end."""
+        hit = re.compile(rf"\^?+\]?+(?:{_CLASS}|[^\]\n])*+\]").match(self.text, self.at)
         if hit is not None:
             self.at = hit.end()
+        return hit is not None
 
     def address(self) -> bool:
         """Take an address if one stands here; False when it can't be read."""

@@ -13,6 +13,7 @@ from ch_contract import places, settings, shells
 from ch_contract.problems import Problem
 
 from . import patterns, policy, shfmt, syntax
+from .commands import Reading
 from .paths import Surroundings
 
 TYPE_CHECKING = False
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from ch_contract.messages import Run, Verdict, VerdictPart
     from ch_contract.settings import Settings
 
-    from .commands import Reading
-
     Made = TypeVar("Made")
+
+
+# However late the parser was, the rules get this long, so that a verdict has 250 ms at worst.
+LEAST_SECONDS = 0.05
 
 
 class Judge:
@@ -50,12 +53,21 @@ class Judge:
 
     def read(self, text: str, clock: shfmt.Clock) -> Reading:
         """`text` as simple commands."""
-        return syntax.read(
-            text,
-            self.dialect,
-            lambda part, language: shfmt.parse(part, language, clock),
-            clock.check,
-        )
+
+        def work() -> Reading:
+            return syntax.read(
+                text,
+                self.dialect,
+                lambda part, language: shfmt.parse(part, language, clock),
+                clock.check,
+            )
+
+        try:
+            return bounded(work, clock.left())
+        except TimeoutError:
+            late = Reading(text, self.dialect)
+            late.cause = shfmt.LATE
+            return late
 
     def command(self, text: str) -> VerdictPart:
         """The verdict's part for a command. Raises Problem("settings") for a pattern run wild."""
@@ -69,7 +81,10 @@ class Judge:
     def judged(self, reading: Reading, clock: shfmt.Clock) -> VerdictPart:
         """The verdict's part for a text that was read, in what is left of its time."""
         try:
-            return bounded(lambda: policy.judge(reading, self.where, self.policy), clock.left())
+            return bounded(
+                lambda: policy.judge(reading, self.where, self.policy),
+                max(clock.left(), LEAST_SECONDS),
+            )
         except TimeoutError:
             if self.policy.patterns["hard_block_patterns"]:
                 raise Problem(
@@ -119,7 +134,7 @@ def bounded(work: Callable[[], Made], seconds: float) -> Made:
     except ValueError:
         # not the main thread
         return work()
-    signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 0.001))
+    signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, LEAST_SECONDS))
     try:
         return work()
     finally:

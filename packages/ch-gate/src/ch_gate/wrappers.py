@@ -225,11 +225,15 @@ WRAPPERS = {
 # Programs whose subcommand starts another command. "" is the program alone, unless the word after
 # it is one of its own subcommands.
 _BINARY = Wrapper()
-_PACKAGE = Wrapper("cp", "call package", script="-c --call")
+_PACKAGE = Wrapper("cpwC", "call package workspace prefix cache registry", script="-c --call")
 _UV = Wrapper(
-    "pfw",
+    "pfwP",
     "with python from extra group env-file directory project package index-url "
-    "with-requirements with-editable index default-index",
+    "with-requirements with-editable index default-index extra-index-url find-links "
+    "python-platform index-strategy keyring-provider resolution prerelease fork-strategy "
+    "exclude-newer link-mode refresh-package upgrade-package reinstall-package no-build-package "
+    "no-binary-package config-setting cache-dir color config-file only-group no-group no-extra "
+    "python-preference allow-insecure-host constraints overrides module-path",
 )
 RUNNERS: dict[str, dict[str, Wrapper]] = {
     "uv": {"run": _UV, "tool run": _UV, "x": _UV},
@@ -432,9 +436,12 @@ def _runner(command: Command, name: str) -> list[Text | Wrapped | Unread]:
         return _named(command, rows[""], command.words[1:])
     scanned = scan(command.words[1:], short, "", frozenset(long.split()), leading=True)
     operands = scanned.operands
-    if not operands:
+    if not operands or (name == "bun" and scanned.has("-e", "-p", "--eval", "--print")):
         return []
     first = operands[0].value or ""
+    if name == "yarn" and first == "workspace" and operands[2:]:
+        # the same command, in another folder
+        return [Wrapped([command.words[0], *operands[2:]])]
     if first in rows:
         return _named(command, rows[first], operands[1:])
     two = " ".join(word.value or "" for word in operands[:2])
@@ -992,7 +999,7 @@ def awk_options(command: Command) -> Scanned:
     """The options of an awk command."""
     return scan(
         command.words[1:],
-        "FvfielE",
+        "FvfielEW",
         "odp" if command.program == "gawk" else "",
         frozenset({"file", "assign", "source", "field-separator", "include", "exec", "load"}),
         leading=True,
