@@ -201,6 +201,33 @@ def test_cancel_stops_a_running_session(clipboard, project, state, tmp_path, spa
     assert running.returncode == 130
 
 
+def test_cancel_finds_an_earlier_run_of_its_session(clipboard, project, state, spawn):
+    clipboard.write_text("session: demo\necho started; sleep 60")
+    running = subprocess.Popen([str(SCRIPTS / "clip-harness")], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(
+            lambda: "started" in "".join(p.read_text() for p in state.glob("runs/*/output.txt"))
+        )
+        short = spawn("clip-harness", "run", "--command", "true", "--session", "demo", "--no-copy")
+        assert short.code == 0
+        assert spawn("clip-harness", "cancel", "demo").code == 0
+        assert running.wait(timeout=10) == 130
+    finally:
+        running.kill()
+
+
+def test_a_working_folder_that_is_gone_is_told_in_a_block(clipboard, tmp_path):
+    clipboard.write_text("echo hello")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"cd {gone} && rmdir {gone} && exec clip-harness"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=20, check=False)
+    assert done.returncode == 74
+    assert clipboard.read_text() == (
+        "```result\n$ echo hello\n[not run · system]\nthe working folder is gone\nchange to another one\n```\n"
+    )
+
+
 def test_a_command_whose_harness_was_killed_can_still_be_cancelled(
     clipboard, project, state, spawn
 ):

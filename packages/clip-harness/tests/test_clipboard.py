@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ch_contract.problems import Problem
-from clip_harness.adapters import clipboard as adapter
 from clip_harness.adapters.choice import NAMES, choose
 from clip_harness.adapters.clipboard import (
     LIMIT_BYTES,

@@ -148,11 +148,18 @@ class Call:
         return flow.run(captured)
 
 
-def _working_folder() -> str:
+def _working_folder() -> tuple[str, Problem | None]:
+    """The working folder; `/` and the reason when nothing can be run in it."""
     try:
-        return os.getcwd()
+        folder = os.getcwd()
+        folder.encode("utf-8")
     except FileNotFoundError:
-        raise Problem("system", "the working folder is gone", "change to another one") from None
+        return "/", Problem("system", "the working folder is gone", "change to another one")
+    except UnicodeEncodeError:
+        return "/", Problem(
+            "system", "the name of the working folder is not UTF-8", "change to another one"
+        )
+    return folder, None
 
 
 def _clipboard() -> Clipboard:
@@ -222,7 +229,8 @@ def trigger(call: Call, session: str | None = None, *, copies: bool = True) -> i
             raise Problem(
                 "busy", "the clipboard changed just now", "look at it, then press the key again"
             )
-        captured = Captured(raw, _working_folder(), session, is_copied=True, problem=refused)
+        cwd, nowhere = _working_folder()
+        captured = Captured(raw, cwd, session, is_copied=True, problem=refused or nowhere)
         return call.run(captured, clipboard if copies else None)
 
 
@@ -301,7 +309,8 @@ def _captured(call: Call, flags: tool.Flags, session: str | None) -> Captured:
             "a payload has at most 32,000 characters; send less at a time",
         )
         raw = b""
-    return Captured(raw, _working_folder(), session, bare=command is not None, problem=refused)
+    cwd, nowhere = _working_folder()
+    return Captured(raw, cwd, session, bare=command is not None, problem=refused or nowhere)
 
 
 def sessions(argv: list[str], call: Call) -> int:

@@ -15,7 +15,7 @@ from ch_contract.problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ch_contract.messages import OpenRun, Run, Session
+    from ch_contract.messages import OpenRun, Run, RunRecord, Session
     from clip_harness.runners import Runner
 
 # A run ends within two seconds of a cancel (ch-exec); the rest is for a busy machine.
@@ -125,27 +125,40 @@ def cancel(state: str, runner: Runner, name: str | None, but: str | None = None)
     Raises Problem("refused") when nothing like that is running, Problem("busy") when it does not
     stop in time.
     """
-    # a text is recorded before it is read, so an open run may not know its session yet
-    record = read(state, name) if name is not None and is_session(name) else None
-    ids = {name, record["run_id"] if record is not None else name}
     running = [
         run
         for run in open_runs(state)
         if run["run_id"] != but
         and run["state"] == "running"
         and processes.is_alive(run["pid"], run["started"])
-        and os.path.exists(os.path.join(places.run_dir(state, run["run_id"]), "run.json"))
-        and (name is None or run["run_id"] in ids)
+        and (command := _command(state, run["run_id"])) is not None
+        and name in (None, run["run_id"], command["session"])
     ]
     if running:
         run_id = running[-1]["run_id"]
         _ask(state, run_id)
         return run_id
+    record = read(state, name) if name is not None and is_session(name) else None
     orphan = record["run_id"] if record is not None else name
     if orphan is not None and runner.run("ch-exec", ["stop", "--run-id", orphan], b"").code == 0:
         return orphan
     what = "no command is running" if name is None else f"nothing is running under {name!r}"
     raise Problem("refused", what, "list what is known with: clip-harness sessions")
+
+
+def _command(state: str, run_id: str) -> RunRecord | None:
+    """How the command of a run was started; None when it was not.
+
+    It knows the session: a text is recorded before it is read, so an open run may not.
+    """
+    path = os.path.join(places.run_dir(state, run_id), "run.json")
+    try:
+        data = files.read(path)
+        record = documents.parse_json(data, path) if data is not None else None
+        documents.check(record, "store/run-record.schema.json", path)
+    except Problem:
+        return None
+    return record
 
 
 def _ask(state: str, run_id: str) -> None:
