@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ch_exec import main
-from ch_exec.cli import USAGE
+from ch_exec.cli import COMMAND_BYTES, USAGE
+from hermetic import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -184,11 +185,20 @@ def test_run_as_json_is_a_result(run_tool, staged):
     assert (done.document["exit_code"], done.stderr, done.code) == (5, "", 1)
 
 
+TOO_LONG = (
+    "is longer than 4,194,304 bytes, too long for a command"
+    " — nothing was run; let a short command start the file"
+)
+
+
 @pytest.mark.parametrize(
     ("argv", "stdin", "line", "code"),
     [
         (["--file", "gone"], b"", "cannot read gone: there is no such file", 74),
         (["--file", "-"], b"a\xff", "- is not UTF-8 at byte 1", 65),
+        (["--file", "-"], b":" * (COMMAND_BYTES + 1), f"- {TOO_LONG}", 65),
+        (["--file", "/dev/zero"], b"", "cannot read /dev/zero: it is neither a file nor a pipe", 74),
+        (["--file", "/"], b"", "cannot read /: it is neither a file nor a pipe", 74),
         (["--command", "a", "--cwd", "/gone"], b"", "the working folder /gone does not exist — nothing was run; make it, or name another with cwd:", 1),
     ],
 )  # fmt: skip
@@ -196,6 +206,40 @@ def test_run_that_cannot(run_tool, staged, state, *, argv, stdin, line, code):
     """One line, and nothing is made."""
     assert run_tool(main, ["run", *argv], stdin) == ("", f"ch-exec: {line}\n", code)
     assert not state.exists()
+
+
+def test_a_file_that_is_too_long(run_tool, staged, state, tmp_path):
+    """However long it is, no more than a command's length is read."""
+    script = tmp_path / "long.sh"
+    with script.open("wb") as file:
+        file.truncate(1 << 40)
+    done = run_tool(main, ["run", "--file", str(script)])
+    assert done == ("", f"ch-exec: {script} {TOO_LONG}\n", 65)
+    assert not state.exists()
+
+
+def test_run_from_a_pipe_of_the_shell(staged):
+    """As <(…) gives it."""
+    text = f"{SCRIPTS}/ch-exec run --file <(echo 'echo piped')"
+    done = subprocess.run(["bash", "-c", text], capture_output=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == (b"piped\n", b"", 0)
+
+
+def test_run_where_the_folder_was_removed(run_tool, staged, state, tmp_path, monkeypatch):
+    """A sentence, and a whole path helps."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    line = (
+        "ch-exec: the working folder was removed"
+        " — nothing was run; go to another, or name one with --cwd as a whole path\n"
+    )
+    assert run_tool(main, ["run", "--command", "pwd"]) == ("", line, 1)
+    assert run_tool(main, ["run", "--cwd", "x", "--command", "pwd"]) == ("", line, 1)
+    assert not state.exists()
+    argv = ["run", "--cwd", str(tmp_path), "--command", "pwd"]
+    assert run_tool(main, argv) == (f"{tmp_path}\n", "", 0)
 
 
 def test_a_bug_report_does_not_hold_the_command(run_tool, staged, state, monkeypatch):

@@ -1,6 +1,7 @@
 """Bytes, characters and hash of an output that is read while it grows."""
 
 import hashlib
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -65,6 +66,28 @@ def test_what_is_written_behind_the_end_is_not_counted(tmp_path):
         file.write(b"three\n")
     output.close()
     assert (counted(output.tally), output.reopened) == (expected(b"one\ntwo\n"), False)
+
+
+def make_fifo(path):
+    os.mkfifo(path)
+
+
+def make_link(path):
+    path.with_suffix(".other").write_bytes(b"")
+    path.symlink_to(path.with_suffix(".other"))
+
+
+def make_device(path):
+    path.symlink_to("/dev/null")
+
+
+@pytest.mark.parametrize("make", [make_fifo, make_link, make_device])
+def test_only_a_file_is_an_output(tmp_path, make):
+    """Nothing else is waited for or followed."""
+    path = tmp_path / "output.txt"
+    make(path)
+    with pytest.raises(OSError, match=r"output\.txt"):
+        Output(str(path))
 
 
 class Shown:

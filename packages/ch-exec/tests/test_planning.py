@@ -33,6 +33,7 @@ def outcome(document):
 
 
 NO_SANDBOX = "system: the command was accepted for a sandbox, and this version has none"
+FINAL = "refused: the command was accepted, but the verdict leaves nothing to accept"
 SILENT = "refused: the verdict does not speak of this command"
 
 
@@ -104,6 +105,25 @@ def test_a_command_that_was_turned_down_never_runs(staged, part, kind):
     assert outcome(document) is False
     document["decisions"] = [decision(kind), decision("accept-unsandboxed")]
     assert outcome(document) is False
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "expected"),
+    [
+        ("ask", None, False),
+        ("ask", "reject", False),
+        ("ask", "accept-unsandboxed", FINAL),
+        ("ask", "accept", FINAL),
+        ("deny", "accept-unsandboxed", FINAL),
+        ("allow", "accept-unsandboxed", True),
+    ],
+)
+def test_what_nobody_can_accept_was_not_accepted(staged, part, kind, expected):
+    """A decision on a part that is not reviewable is forged."""
+    decisions = [decision(kind)] if kind is not None else []
+    document = staged(TEXT, decision="ask", decisions=decisions)
+    document["verdict"]["parts"][0].update(decision=part, reviewable=False)
+    assert outcome(document) == expected
 
 
 @pytest.mark.parametrize("kind", ["control", "ignored", "malformed"])

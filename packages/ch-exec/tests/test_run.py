@@ -20,7 +20,7 @@ from ch_contract.checker import accepts
 from ch_contract.shells import DIALECTS, find
 from ch_exec import descendants, main
 from ch_exec.descendants import children_of
-from ch_exec.ending import send
+from ch_exec.ending import end_all, send
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks into /proc")
 
@@ -368,7 +368,71 @@ def test_a_shell_that_tidies_up_after_term_has_still_timed_out(spawn, staged):
     assert output_of(result) == b"tidy\n"
 
 
-@pytest.mark.parametrize("how", ["file", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def with_mark(run_id):
+    """The ids of living processes that carry the mark of the run."""
+    return [p.pid for p in descendants.listing(run_id) if p.is_marked]
+
+
+# Each step ignores TERM and hands over to a child; bounded, so that a fault leaves nothing for long.
+RELAYS = {
+    "slow": "b() {{ [ $1 -gt 100 ] && exit; (trap '' TERM; sleep 0.1; b $(($1+1))) & disown; }}; b 0; ",
+    "quick": "trap '' TERM; b() {{ [ $1 -gt 20000 ] && exit; (b $(($1+1))) & disown; }}; b 0; ",
+    "fled": (
+        "printf '%s' 'import os, signal, time\nsignal.signal(15, signal.SIG_IGN)\nos.setsid()\n"
+        "for _ in range(400):\n    time.sleep(0.02)\n    if os.fork(): os._exit(0)\n'"
+        " > relay.py; env -u CH_EXEC_RUN {python} relay.py & "
+    ),
+}
+
+
+@pytest.mark.parametrize("relay", RELAYS)
+def test_a_timeout_ends_who_hands_over_to_a_child(spawn, staged, relay):
+    """No look at the list of processes need catch one of them; none is left all the same."""
+    command = RELAYS[relay].format(python=sys.executable)
+    document = staged(command + "while :; do sleep 1; done", timeout=1)
+    before = time.monotonic()
+    result = spawn("ch-exec", stdin=document).document["result"]
+    seconds = time.monotonic() - before
+    assert with_mark(document["run_id"]) == []
+    assert with_word("relay.py") == []
+    assert (result["exit_desc"], result["processes_left"]) == ("timed out after 1 s", 0)
+    assert seconds < 1 + 2 + 1.5
+
+
+def test_all_are_stopped_before_one_is_killed(monkeypatch):
+    """Also what is found only while the first are being stopped."""
+    first, second = (descendants.Process(pid, 1, 300, 300) for pid in (300, 301))
+    looks = [[first], [first, second], [first, second], [], [], []]
+    sent = []
+    monkeypatch.setattr(
+        "ch_exec.ending.send", lambda process, number: sent.append((process.pid, number)) or True
+    )
+    monkeypatch.setattr(
+        "ch_exec.ending.send_group", lambda group, number: sent.append((-group, number))
+    )
+    assert end_all(lambda: looks.pop(0), lambda _seconds: None, term_seconds=0) == (2, 0)
+    assert looks == []
+    stop, kill = signal.SIGSTOP, signal.SIGKILL
+    assert sent == [
+        (-300, stop), (300, stop), (-300, stop), (301, stop), (-300, kill), (300, kill), (301, kill),
+    ]  # fmt: skip
+
+
+def test_one_empty_look_is_not_the_end(monkeypatch):
+    """Three in a row are, unless it is known better."""
+    late = descendants.Process(300, 1, 300, 300)
+    looks = [[], [], [late], [], [], [], []]
+    answers = [False, True]
+    monkeypatch.setattr("ch_exec.ending.send", lambda _process, _number: True)
+    ended = end_all(
+        lambda: looks.pop(0), lambda _seconds: None, term_seconds=9, is_gone=lambda: answers.pop(0)
+    )
+    assert (ended, looks, answers) == ((1, 0), [], [])
+
+
+@pytest.mark.parametrize(
+    "how", ["file", signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
+)
 def test_a_cancel_ends_the_run(started, staged, state, how):
     """By file or by signal, the command is gone within two seconds and the document is written."""
     word = "77.125"
@@ -519,6 +583,7 @@ def test_a_failure_that_hits_the_ending_too(pipe_step, staged, monkeypatch):
 def test_what_could_not_be_ended_is_in_the_result(pipe_step, staged, monkeypatch):
     """The block and the ledger can tell of it."""
     monkeypatch.setattr("ch_exec.ending.send", lambda _process, _number: False)
+    monkeypatch.setattr("ch_exec.ending.send_group", lambda _group, _number: None)
     word = "86.5"
     done = pipe_step(staged(f"exec sleep {word}", timeout=1))
     for pid in with_word(word):
@@ -611,6 +676,8 @@ def test_stop_spares_strangers(run_tool, staged, state, pipe_step):
     [
         ("echo a; echo b > /dev/stderr; echo c", True),
         ("echo a; echo b | tee /dev/stderr; echo c", True),
+        ("echo hi > /dev/stdout; echo a; echo b > /dev/stdout; echo c", True),
+        ('echo a; : > "$(readlink /proc/$$/fd/1)"; echo c', True),
         ("echo a; echo b >&2; echo c", False),
         ("echo a; (echo b; sh -c 'echo c >&2') 2>&1", False),
     ],
@@ -627,6 +694,31 @@ def test_an_output_opened_anew_is_told(
     # appended, with no hole in between
     assert b"\0" not in output_of(result)
     assert output_of(result).endswith(b"c\n")
+
+
+REPLACING = {
+    "fifo": 'mkfifo "$f"',
+    "link": 'ln -s /dev/zero "$f"',
+    "file": 'echo other > "$f"',
+    "nothing": ":",
+}
+
+
+@pytest.mark.parametrize("name", REPLACING)
+def test_what_the_command_puts_in_the_place_of_its_output_is_not_read(spawn, staged, name):
+    """Nothing waits for it, the result tells of the first file, and it is told."""
+    command = f'f=$(readlink /proc/$$/fd/1); echo a; rm "$f"; {REPLACING[name]}; echo b'
+    done = spawn("ch-exec", stdin=staged(command))
+    result = done.document["result"]
+    assert (result["output_bytes"], result["exit_code"], result["output_reopened"]) == (4, 0, True)
+    assert result["output_sha256"] == hashlib.sha256(b"a\nb\n").hexdigest()
+    told = (
+        "ch-exec: the command moved its own output file, or put another in its place: the result"
+        " tells of the file it was given\n"
+    )
+    assert done.stderr == told
+    done = spawn("ch-exec", "run", "--command", command)
+    assert done == ("a\nb\n", told, 0)
 
 
 def test_what_was_our_child_before_is_not_ended(pipe_step, staged):

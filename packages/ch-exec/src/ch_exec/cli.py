@@ -14,6 +14,7 @@ from .planning import Plan, Unfollowed, is_foreign, permitted, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ch_contract.messages import Result, Run
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .live import View
 
 NAME = "ch-exec"
+# No text that a person wrote is longer.
+COMMAND_BYTES = 4 << 20
 USAGE = """\
 usage: ch-exec [--exit-code] [--live auto|never] < run document > run document
        ch-exec run --command TEXT | --file FILE [--cwd DIR] [--timeout SECONDS]
@@ -32,8 +35,8 @@ Run an approved command and tell exactly what happened.
 
 Reads a run document that ch-stage has passed on, runs its command if the verdict allows exactly
 this text (or a person accepted exactly this text), and adds `result`. Everything else passes
-unchanged. Ending ch-exec by INT, TERM or HUP, or making the file runs/<run_id>/cancel, cancels
-the command and all it started.
+unchanged. Ending ch-exec by INT, TERM, HUP or QUIT, or making the file runs/<run_id>/cancel,
+cancels the command and all it started.
 
 `run` runs a command of your own, judged by nobody, prints its output and leaves no receipt.
 `stop` ends whatever still lives of a run, also when the harness that started it was killed.
@@ -77,7 +80,13 @@ def execute(document: Run, streams: tool.Streams, live: str) -> None:
 
 
 def _run(
-    planned: Plan, name: str, streams: tool.Streams, view: View | None, *, alone: bool = False
+    planned: Plan,
+    name: str,
+    streams: tool.Streams,
+    view: View | None,
+    *,
+    alone: bool = False,
+    deliver: Callable[[bytes], None] | None = None,
 ) -> Result:
     backends.contract(name)
     result: Result = backends.find(name).run(
@@ -86,6 +95,7 @@ def _run(
         tell=lambda line: streams.say(f"{NAME}: {line}"),
         view=view,
         alone=alone,
+        deliver=deliver,
     )
     return result
 
@@ -133,7 +143,7 @@ def _run_command(argv: list[str], streams: tool.Streams) -> int:
         raise Problem("usage", "the command is given with --command or --file, not as a word")
     live = _live(flags)
     command = _command_text(flags, streams)
-    cwd = os.path.abspath(os.path.expanduser(tool.text_flag(flags, "--cwd") or os.getcwd()))
+    cwd = _absolute(os.path.expanduser(tool.text_flag(flags, "--cwd") or "."))
     _check_folder(cwd)
     settings = settings_in_force.load(cwd, places.project_root(cwd))
     shell = shells.resolve(settings.get("shell"), shells.login_shell())
@@ -146,15 +156,34 @@ def _run_command(argv: list[str], streams: tool.Streams) -> int:
         timeout=_seconds(tool.text_flag(flags, "--timeout")) or settings["timeout"],
     )
     view = _view(streams, live, settings["color"])
-    result = _run(planned, settings["backend"], streams, view, alone=True)
+    # on a terminal the view has just shown the output
+    is_shown = view is not None and streams.stdout.isatty()
+    result = _run(
+        planned,
+        settings["backend"],
+        streams,
+        view,
+        alone=True,
+        deliver=None
+        if flags.get("--json") or is_shown
+        else lambda data: documents.put(streams.stdout, data),
+    )
     if flags.get("--json"):
         documents.put(streams.stdout, documents.encode(result))
-    elif view is None or not streams.stdout.isatty():
-        # the view has just shown it on that very terminal
-        _print_output(result, streams)
     if flags.get("--exit-code"):
         return _own_code(result)
     return problems.OK if result["exit_code"] == 0 else problems.NO
+
+
+def _absolute(folder: str) -> str:
+    try:
+        return os.path.abspath(folder)
+    except FileNotFoundError:
+        raise Problem(
+            "refused",
+            "the working folder was removed",
+            "nothing was run; go to another, or name one with --cwd as a whole path",
+        ) from None
 
 
 def _command_text(flags: tool.Flags, streams: tool.Streams) -> str:
@@ -163,11 +192,13 @@ def _command_text(flags: tool.Flags, streams: tool.Streams) -> str:
     if (command is None) == (path is None):
         raise Problem("usage", "give either --command or --file", "see ch-exec --help")
     if path is not None:
-        from ch_contract import files
-
-        data = streams.stdin.read() if path == "-" else files.read(path)
-        if data is None:
-            raise Problem("system", f"cannot read {path}: there is no such file")
+        data = streams.stdin.read(COMMAND_BYTES + 1) if path == "-" else _file_bytes(path)
+        if len(data) > COMMAND_BYTES:
+            raise Problem(
+                "document",
+                f"{path} is longer than {COMMAND_BYTES:,} bytes, too long for a command",
+                "nothing was run; let a short command start the file",
+            )
         try:
             command = data.decode()
         except UnicodeDecodeError as error:
@@ -181,24 +212,32 @@ def _command_text(flags: tool.Flags, streams: tool.Streams) -> str:
     return command
 
 
+def _file_bytes(path: str) -> bytes:
+    """The file `path`, or its beginning if it is longer than a command may be."""
+    import stat
+
+    from ch_contract import files
+
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        # what is wrong with it is told below
+        mode = stat.S_IFREG
+    # a shell's <(…) is a pipe
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        raise Problem("system", f"cannot read {path}: it is neither a file nor a pipe")
+    data = files.read(path, COMMAND_BYTES + 1, regular=False)
+    if data is None:
+        raise Problem("system", f"cannot read {path}: there is no such file")
+    return data
+
+
 def _seconds(value: str | None) -> int | None:
     if value is None:
         return None
     if not (value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= 86400):
         raise Problem("usage", f"--timeout is 1 to 86400 seconds, got {value!r}")
     return int(value)
-
-
-def _print_output(result: Result, streams: tool.Streams) -> None:
-    """Copy the output, as far as the result tells of it."""
-    left = result["output_bytes"]
-    with open(result["output_path"] or os.devnull, "rb") as file:
-        while left > 0:
-            data = file.read(min(left, 1 << 18))
-            if not data:
-                break
-            documents.put(streams.stdout, data)
-            left -= len(data)
 
 
 def _own_code(result: Result) -> int:

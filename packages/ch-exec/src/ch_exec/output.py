@@ -1,7 +1,8 @@
 """What a command has written: how many bytes and characters, and their hash, while it runs.
 
 The command writes into the file itself; nothing stands in between that could fill up, stall or
-outlive it. So this reads behind the writer, and must notice when the command cuts its own output
+outlive it. The file is opened once, before the command starts: what the command puts in its place
+is never read. So this reads behind the writer, and must notice when the command cuts its own output
 off: a redirection to /dev/stdout or /dev/stderr opens the file anew, and empties it before it
 writes. On Linux the system tells that the file was opened for writing; elsewhere it is seen only
 when bytes that were counted are gone.
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import os
+import stat
 
 from ch_contract.quiet_hashlib import sha256
 
@@ -19,6 +22,7 @@ from . import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from hashlib import _Hash
     from typing import Protocol
 
@@ -116,15 +120,20 @@ def _watch(path: str) -> int | None:
 class Output:
     """Reads the file `path` behind the one who writes it; `view` is shown what is new."""
 
-    __slots__ = ("_fd", "_memory", "_view", "_watch", "reopened", "tally")
+    __slots__ = ("_fd", "_memory", "_path", "_view", "_watch", "reopened", "replaced", "tally")
 
     def __init__(self, path: str, view: Viewer | None = None) -> None:
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._path = path
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            os.close(self._fd)
+            raise OSError(errno.EINVAL, "it is no regular file", path)
         self._watch = _watch(path)
         self._memory = b""
         self._view = view
         self.tally = Tally()
         self.reopened = False
+        self.replaced = False
 
     def close(self) -> None:
         """Close the file."""
@@ -145,6 +154,7 @@ class Output:
             # nothing to read: nobody but the command's own two outputs has written
             with contextlib.suppress(BlockingIOError):
                 self.reopened = len(os.read(self._watch, 4096)) > 0
+        self.replaced = not self._is_in_place()
         size = os.fstat(self._fd).st_size
         kept = len(self._memory)
         if size < self.tally.size or (
@@ -160,6 +170,25 @@ class Output:
             if not data:
                 break
             self._take(data)
+
+    def deliver(self, put: Callable[[bytes], None]) -> None:
+        """Give all that was counted to `put`, in order, as far as it is still there."""
+        place = 0
+        while place < self.tally.size:
+            data = os.pread(self._fd, min(CHUNK, self.tally.size - place), place)
+            if not data:
+                break
+            put(data)
+            place += len(data)
+
+    def _is_in_place(self) -> bool:
+        """Whether the file is still to be found under its name."""
+        try:
+            named = os.lstat(self._path)
+        except OSError:
+            return False
+        own = os.fstat(self._fd)
+        return (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)
 
     def _take(self, data: bytes) -> None:
         self.tally.update(data)

@@ -118,11 +118,12 @@ def permitted(document: Run) -> bool:
             "nothing was done; put `ch-goal guard` before ch-gate and `ch-goal` after ch-exec",
         )
     command = document["payload"]["command"]
-    parts = [
-        part["decision"]
+    spoken = [
+        part
         for part in document["verdict"]["parts"]
         if part["kind"] == "command" and part["subject"] == command
     ]
+    parts = [part["decision"] for part in spoken]
     if not parts:
         raise Problem(
             "refused",
@@ -136,6 +137,13 @@ def permitted(document: Run) -> bool:
         raise Problem(
             "refused",
             "the verdict allows the payload, but its command is held back or was turned down",
+            "nothing was run; let ch-gate judge the document again",
+        )
+    is_final = any(part["decision"] != "allow" and not part["reviewable"] for part in spoken)
+    if is_final and not is_turned_down and _decisions(document):
+        raise Problem(
+            "refused",
+            "the command was accepted, but the verdict leaves nothing to accept",
             "nothing was run; let ch-gate judge the document again",
         )
     if "deny" in parts or is_turned_down or (is_held and not _accepted(document)):

@@ -60,7 +60,7 @@ def _shell(state: str, run_id: str) -> int | None:
     Raises Problem("document") when the record cannot be understood.
     """
     path = os.path.join(places.run_dir(state, run_id), "run.json")
-    data = files.read(path)
+    data = files.read(path, regular=True)
     if data is None:
         return None
     record: RunRecord = documents.parse_json(data, path)

@@ -21,7 +21,7 @@ from ch_contract import processes
 from ch_contract.problems import Problem
 
 from . import descendants, libc
-from .ending import KILL_SECONDS, SHORT_PAUSE, end_all
+from .ending import KILL_SECONDS, SHORT_PAUSE, end_all, send_group
 from .output import CHUNK
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
             """Called between two looks at the output."""
 
 
-CANCEL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+CANCEL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 # A cancel that comes as a file is seen within the longer of these, in seconds.
 STEP_SHORTEST = 0.02
 STEP_LONGEST = 0.2
@@ -362,13 +362,21 @@ def _end(
     def find() -> list[descendants.Process]:
         alive = []
         for process in descendants.members(descendants.table(run_id), child.pid, own, before):
-            if process.pid == child.pid or (process.is_dead and process.parent == own):
+            # the dead shell is kept: its number, which is its group's too, stays its own
+            if process.is_dead and process.parent == own and process.pid != child.pid:
                 _bury(process.pid, child.pid, ending)
             if not process.is_dead:
                 alive.append(process)
         return alive
 
-    ending.ended, ending.left = end_all(find, wait, is_urged=is_urged)
+    def is_gone() -> bool:
+        if ending.code is None:
+            # whoever was missed by every look is most likely still in the shell's group
+            send_group(child.pid, signal.SIGKILL)
+            _bury(child.pid, child.pid, ending)
+        return before is None or len(before) > 0 or not _has_children()
+
+    ending.ended, ending.left = end_all(find, wait, is_urged=is_urged, is_gone=is_gone)
     _bury(child.pid, child.pid, ending)
 
 
@@ -386,6 +394,15 @@ def _end_anyhow(child: Child, run_id: str, ending: Ending) -> None:
             time.sleep(SHORT_PAUSE)
         ending.ended = 1 if ending.code is not None else 0
         ending.left = 1 - ending.ended
+
+
+def _has_children() -> bool:
+    """Whether we have any child, living or dead; unlike a list of them this misses none."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _bury(pid: int, shell: int, ending: Ending) -> None:

@@ -107,10 +107,12 @@ def run(
     tell: Callable[[str], None],
     view: View | None = None,
     alone: bool = False,
+    deliver: Callable[[bytes], None] | None = None,
 ) -> Result:
     """Run `plan` and give its result; `state` is the state folder.
 
-    `tell` takes a line for the person at hand. `alone`: no receipt will follow. Raises
+    `tell` takes a line for the person at hand, `deliver` the output once the command has ended.
+    `alone`: no receipt will follow. Raises
     Problem("refused") for a run that was started before, Problem("system") when nothing could be
     started, Unfollowed when it was started and could not be followed to its end.
     """
@@ -126,6 +128,27 @@ def run(
         os.close(record.output)
         record.abandon()
         raise
+    try:
+        told = _follow(plan, record, output, script, tell=tell, view=view, alone=alone)
+        if deliver is not None:
+            output.deliver(deliver)
+    finally:
+        output.close()
+        os.close(record.output)
+    return told
+
+
+def _follow(
+    plan: Plan,
+    record: Record,
+    output: Output,
+    script: str | None,
+    *,
+    tell: Callable[[str], None],
+    view: View | None,
+    alone: bool,
+) -> Result:
+    """Start the command, follow it to its end and give its result. Raises as `run` does."""
     launch = supervise.Launch(
         argv(plan, script), environment(os.environb, plan), plan.cwd, record.output
     )
@@ -149,13 +172,16 @@ def run(
     finally:
         if view is not None:
             view.end()
-        output.close()
-        os.close(record.output)
     _close(record, tell, alone=alone)
     if output.reopened:
         tell(
             "the command opened its own output file anew (a redirection to /dev/stdout or"
             " /dev/stderr does that; >&1 and >&2 do not): what it printed before may be lost"
+        )
+    if output.replaced:
+        tell(
+            "the command moved its own output file, or put another in its place: the result tells"
+            " of the file it was given"
         )
     if ending.left:
         tell(f"{ending.left} processes of the run {plan.run_id} could not be ended")
@@ -208,7 +234,7 @@ def result(plan: Plan, path: str, output: Output, ending: supervise.Ending) -> R
         "unenforced": [],
         "processes_ended": ending.ended,
         "processes_left": ending.left,
-        "output_reopened": output.reopened,
+        "output_reopened": output.reopened or output.replaced,
     }
 
 
