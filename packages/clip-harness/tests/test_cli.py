@@ -246,7 +246,7 @@ def test_a_command_whose_harness_was_killed_can_still_be_cancelled(
 
 
 @pytest.mark.parametrize("runner", ["in-process", "spawn"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", ["INT", "TERM", "HUP", "QUIT"])
 def test_a_signal_cancels_the_command_and_still_gives_a_block(
     clipboard, project, state, number, runner
 ):
@@ -260,7 +260,7 @@ def test_a_signal_cancels_the_command_and_still_gives_a_block(
         wait_for(
             lambda: "started" in "".join(p.read_text() for p in state.glob("runs/*/output.txt"))
         )
-        running.send_signal(number)
+        running.send_signal(signal.Signals[f"SIG{number}"])
         output, _ = running.communicate(timeout=10)
     finally:
         running.kill()

@@ -120,12 +120,14 @@ class Spawned:
 
 @contextlib.contextmanager
 def _forwarding(pid: int | None) -> Iterator[None]:
-    """Hand SIGINT, SIGTERM and SIGHUP on to the process `pid` while the block runs."""
-    import signal
-
+    """Hand the signals that end a run on to the process `pid` while the block runs."""
     if pid is None:
         yield
         return
+
+    import signal
+
+    from .flows.interrupts import NOTED
 
     def forward(number: int, _frame: object) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -133,7 +135,7 @@ def _forwarding(pid: int | None) -> Iterator[None]:
 
     before = {}
     try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in NOTED:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, forward)
         yield

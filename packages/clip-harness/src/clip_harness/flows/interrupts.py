@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Self
 
-NOTED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NOTED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Interrupts:
