@@ -400,11 +400,48 @@ def test_a_pipe_is_refused_at_once_where_a_file_is_wanted(tmp_path):
     path = str(tmp_path / "fifo")
     os.mkfifo(path)
     with pytest.raises(Problem) as caught:
-        files.read(path, regular=True)
+        files.read(path)
     assert caught.value.message == f"cannot read {path}: it is no regular file"
 
 
 # ---- write_new
+
+
+def test_a_pipe_is_a_source_for_whoever_says_so(tmp_path):
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    writer = python("import sys; open(sys.argv[1], 'w').write('hello')", path)
+    assert files.read(path, 3, regular=False) == b"hel"
+    writer.communicate(timeout=60)
+
+
+def test_a_link_is_followed_unless_it_may_not_be(tmp_path):
+    (tmp_path / "a").write_bytes(b"hello")
+    path = str(tmp_path / "link")
+    os.symlink("a", path)
+    assert files.read(path) == b"hello"
+    with pytest.raises(Problem) as caught:
+        files.read(path, follow=False)
+    assert caught.value.message == f"cannot read {path}: {os.strerror(errno.ELOOP)}"
+
+
+@pytest.mark.parametrize("act", [files.append, files.write_atomic])
+def test_a_pipe_is_neither_written_nor_replaced(tmp_path, act):
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    with pytest.raises(Problem, match="it is no regular file"):
+        act(path, b"new")
+    assert stat.S_ISFIFO(os.lstat(path).st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_refused_file_keeps_no_descriptor(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    before = os.listdir("/proc/self/fd")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(Problem):
+            files.read(str(path))
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_of_many_writers_one_makes_the_file(tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -217,3 +219,33 @@ def test_a_real_git_work_tree(tmp_path):
         subprocess.run(["git", *argv], cwd=main, check=True, capture_output=True)
     (other / "sub").mkdir()
     assert places.project_root(str(other / "sub")) == os.path.realpath(other)
+
+
+def test_a_folder_of_settings_that_may_not_be_entered_is_no_absence(project):
+    code = """
+        import os, sys
+        from ch_contract import places
+        from ch_contract.problems import Problem
+        if os.getuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            print(places.project_settings(sys.argv[1], None))
+        except Problem as problem:
+            print(problem.kind, problem.message)
+    """
+    (project / ".clip-harness").mkdir()
+    (project / ".clip-harness" / "settings.json").write_text('{"denylist": ["rm *"]}')
+    for folder in (project, *project.parents[:3]):
+        folder.chmod(0o755)
+    (project / ".clip-harness").chmod(0)
+    argv = [sys.executable, "-c", textwrap.dedent(code), str(project)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    (project / ".clip-harness").chmod(0o700)
+    path = project / ".clip-harness" / "settings.json"
+    assert done.stdout == f"system cannot read {path}: Permission denied\n", done.stderr
+
+
+def test_a_file_in_place_of_the_folder_of_settings_has_none(project):
+    (project / ".clip-harness").write_text("")
+    assert places.project_settings(str(project), None) == []

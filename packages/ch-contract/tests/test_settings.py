@@ -295,3 +295,15 @@ def test_a_folder_below_cannot_drop_what_the_root_forbids(project):
     assert found["denylist"] == ["root *", "below *"]
     assert found["allowlist"] == []
     assert [keys for _, keys in found.left_out] == [["allowlist"], ["allowlist"]]
+
+
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_a_link_to_nothing_is_not_taken_for_absence(project, user_settings, whose):
+    path = user_settings("{}") if whose == "user" else project / ".clip-harness" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.symlink_to("nowhere.json")
+    with pytest.raises(Problem) as caught:
+        settings.load(str(project), str(project))
+    assert caught.value.kind == "settings"
+    assert caught.value.message == f"{path}: it is a link to a file that is not there"

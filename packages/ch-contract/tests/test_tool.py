@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -101,6 +102,18 @@ def test_what_the_body_answers_is_the_exit_code():
         (Problem("refused", "stale"), 1, "ch-test: stale\n"),
         (KeyboardInterrupt(), 130, "ch-test: interrupted\n"),
         (BrokenPipeError(), 74, ""),
+        (OSError("boom"), 74, "ch-test: file or system error: boom\n"),
+        (
+            OSError(errno.EMFILE, "Too many open files", "/a"),
+            74,
+            "ch-test: cannot use /a: Too many open files\n",
+        ),
+        (
+            OSError(errno.EIO, "Input/output error", b"/a\xff"),
+            74,
+            "ch-test: cannot use /a\\udcff: Input/output error\n",
+        ),
+        (MemoryError(), 74, "ch-test: there is not enough memory\n"),
     ],
     ids=lambda part: type(part).__name__ if isinstance(part, BaseException) else str(part)[:20],
 )
@@ -119,8 +132,6 @@ BUG = re.compile(
     [
         ValueError("boom"),
         RecursionError(),
-        OSError("boom"),
-        MemoryError(),
         AssertionError("\udcff"),
     ],
     ids=lambda error: type(error).__name__,

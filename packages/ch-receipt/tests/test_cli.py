@@ -362,8 +362,16 @@ def test_a_receipt_that_a_crash_kept_from_the_head_is_confirmed(state, run_tool,
     assert tree(state) == after
 
 
-def test_a_block_is_kept_byte_for_byte(state, run_tool, executed, tmp_path):
-    path = tmp_path / "output.txt"
+@pytest.fixture
+def kept(state):
+    """Where the output of the run is kept; its folder is there."""
+    path = state / "runs" / RUN / "output.txt"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_a_block_is_kept_byte_for_byte(state, run_tool, executed, kept):
+    path = kept
     path.write_bytes(b"\x1b[32mhello\x1b[0m\r\n")
     done = run_tool(main, ["block"], executed("echo hello", path, path.read_bytes()))
     assert done == ("```result\n$ echo hello\nhello\n[exit 0 · 3.2s]\n```\n", "", 0)
@@ -393,10 +401,10 @@ def test_no_append_writes_nothing(state, run_tool, executed):
     ],
 )
 def test_the_budget_comes_from_the_flag_or_the_settings(
-    run_tool, executed, tmp_path, user_settings, case
+    run_tool, executed, kept, user_settings, case
 ):
     flags, settings, shown = case
-    path = tmp_path / "output.txt"
+    path = kept
     path.write_bytes(b"x" * 150_000)
     if settings is not None:
         user_settings(settings)
@@ -535,7 +543,115 @@ def test_show_gives_every_line_of_one_run(state, run_tool, executed):
     done = run_tool(main, ["show", "--run", RUN, "--json"])
     events = [json.loads(row)["event"] for row in done.stdout.splitlines()]
     assert (events, done.code) == (["PayloadCaptured", "PostRun"], 0)
-    assert run_tool(main, ["show", "--run", "r-ffffffff"]) == ("", "", 0)
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_show_of_a_run_that_is_not_there(run_tool, executed, flags):
+    run_tool(main, [], executed())
+    told = "ch-receipt: the ledger has no run nosuch — ch-receipt tail lists some\n"
+    assert run_tool(main, ["show", "--run", "nosuch", *flags]) == ("", told, 1)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/dev/zero", "/dev/stdin"])
+def test_a_block_shows_no_file_but_the_output_of_its_run(run_tool, executed, path):
+    document = executed("true", path, b"x" * 500)
+    done = run_tool(main, ["block", "--no-append"], document)
+    told = f"[output not shown: {path} is not the output of this run]"
+    assert done == (f"```result\n$ true\n{told}\n[exit 0 · 3.2s]\n```\n", "", 0)
+
+
+def test_a_duration_that_is_no_float(run_tool, executed):
+    done = run_tool(main, ["block", "--no-append"], executed("true", duration_ms=10**400))
+    assert done == (f"```result\n$ true\n[exit 0 · 1{'0' * 397}.0s]\n```\n", "", 0)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["append"],
+        ["block"],
+        ["tail"],
+        ["show", "--run", RUN],
+        ["summary"],
+        ["transcript"],
+        ["verify"],
+    ],
+)
+@pytest.mark.parametrize("name", ["ledger.jsonl", "ledger.head", "receipts.jsonl"])
+def test_what_is_no_file_in_the_state_folder_ends_at_once(state, spawn, executed, name, argv, make):
+    state.mkdir(parents=True)
+    make(state / name)
+    done = spawn("ch-receipt", *argv, stdin=executed(), timeout=20)
+    reads_it = (
+        argv[0]
+        in {
+            "ledger.jsonl": ("append", "block", "tail", "show", "summary", "transcript", "verify"),
+            "ledger.head": ("append", "block", "verify"),
+            "receipts.jsonl": ("append", "block", "tail", "show", "summary"),
+        }[name]
+    )
+    if reads_it:
+        assert done.stderr.startswith("ch-receipt: cannot "), done
+        assert f"{state / name}: " in done.stderr
+        # a pipe step that wrote its document has done its work
+        assert done.code == (0 if argv[0] in ("append", "block") else 74)
+    else:
+        assert done.code in (0, 1)
+
+
+def test_a_pipe_in_place_of_an_open_run_is_left_alone(state, spawn):
+    (state / "open").mkdir(parents=True)
+    path = state / "open" / f"{RUN}.json"
+    os.mkfifo(path)
+    told = f"{RUN}: left alone, cannot read {path}: it is no regular file\n"
+    assert spawn("ch-receipt", "recover", timeout=20) == (told, "", 0)
+
+
+@pytest.mark.parametrize("name", ["payload.txt", "result.txt"])
+def test_a_pipe_in_place_of_what_a_run_kept(state, spawn, run_tool, executed, name):
+    run_tool(main, ["append"], executed())
+    folder = state / "runs" / RUN
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / name)
+    done = spawn("ch-receipt", "transcript", timeout=20)
+    told = f"ch-receipt: cannot read {folder / name}: it is no regular file\n"
+    assert (done.stderr, done.code) == (told, 74)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/full", path)])
+def test_a_transcript_takes_the_place_of_nothing_but_a_file(tmp_path, run_tool, executed, make):
+    run_tool(main, [], executed())
+    out = tmp_path / "out"
+    make(out)
+    before = out.lstat()
+    hint = "name a file, or leave --out away and redirect the output"
+    told = f"ch-receipt: cannot write {out}: it is no regular file — {hint}\n"
+    assert run_tool(main, ["transcript", "--out", str(out)]) == ("", told, 74)
+    assert out.lstat() == before
+
+
+@pytest.mark.parametrize("where", ["/etc/passwd", "/dev/null"])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["append"],
+        ["tail"],
+        ["show", "--run", RUN],
+        ["summary"],
+        ["transcript"],
+        ["verify"],
+        ["recover"],
+        CAPTURE,
+    ],
+)
+def test_a_state_folder_that_is_none(run_tool, executed, user_settings, argv, where):
+    user_settings({"state_dir": where})
+    done = run_tool(main, argv, executed())
+    assert done.stderr.startswith("ch-receipt: cannot ")
+    assert where in done.stderr
+    assert "Not a directory" in done.stderr
+    assert done.code == (0 if argv == ["append"] else 74)
 
 
 def test_summary_counts(state, run_tool, executed):

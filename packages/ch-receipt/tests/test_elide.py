@@ -137,7 +137,7 @@ def test_the_commands_of_the_marker_work(tmp_path):
     file = folder / "output.txt"
     text = "".join(f"line {n} é\n" for n in range(1, 3001))
     file.write_text(text)
-    shown = elide.digest(result(file), 2000)
+    shown = elide.digest(result(file), 2000, str(file))
     commands = re.search(r"page it with: (sed .*?) · (grep .*?) · (tail .*?)\]", shown)
     head, _, tail = shown.partition("[output elided")
     tail = tail.partition("]\n")[2]
@@ -169,14 +169,54 @@ def test_what_a_background_process_adds_later_is_left_out(tmp_path):
     file.write_text("first\n")
     taken = result(file)
     file.write_text("first\nlater\n")
-    assert elide.digest(taken, 1000) == "first\n"
+    assert elide.digest(taken, 1000, str(file)) == "first\n"
 
 
 def test_an_output_that_is_gone_is_said_to_be(tmp_path):
     gone = {"output_path": str(tmp_path / "gone.txt"), "output_bytes": 5, "output_chars": 5}
-    assert elide.digest(gone, 1000) == (
+    assert elide.digest(gone, 1000, gone["output_path"]) == (
         f"[output not readable: No such file or directory · {tmp_path}/gone.txt]"
     )
+
+
+def test_another_file_is_not_shown(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("secret\n")
+    assert elide.digest(result(secret), 1000, str(tmp_path / "output.txt")) == (
+        f"[output not shown: {secret} is not the output of this run]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (os.mkfifo, "cannot read {path}: it is no regular file"),
+        (
+            lambda path: os.symlink("/etc/passwd", path),
+            "Too many levels of symbolic links · {path}",
+        ),
+        (os.mkdir, "Is a directory · {path}"),
+    ],
+    ids=["pipe", "link", "folder"],
+)
+def test_what_is_no_file_is_neither_waited_for_nor_followed(tmp_path, make, told):
+    path = tmp_path / "output.txt"
+    make(path)
+    forged = {"output_path": str(path), "output_bytes": 10**400, "output_chars": 5}
+    shown = elide.digest(forged, 1000, str(path))
+    assert shown == f"[output not readable: {told.format(path=path)}]"
+
+
+@pytest.mark.parametrize("chars", [1, 5, 10**400], ids=["1", "5", "huge"])
+def test_numbers_that_are_not_true_cost_nothing(tmp_path, chars):
+    file = tmp_path / "output.txt"
+    file.write_text("short\n")
+    taken = result(file, output_bytes=10**400, output_chars=chars)
+    shown = elide.digest(taken, 1000, str(file))
+    assert "short\n" in shown
+    os.truncate(file, 1 << 40)
+    shown = elide.digest(taken, 1000, str(file))
+    assert len(shown) < 6000
 
 
 @pytest.mark.heavy
@@ -193,7 +233,7 @@ import time
 from ch_receipt import elide
 begun = time.perf_counter()
 text = elide.digest({{"output_path": {str(file)!r}, "output_bytes": {size},
-    "output_chars": {size}}}, 100_000)
+    "output_chars": {size}}}, 100_000, {str(file)!r})
 taken = time.perf_counter() - begun
 peak = [row for row in open("/proc/self/status") if row.startswith("VmHWM")][0].split()[1]
 print(taken, len(text), peak)

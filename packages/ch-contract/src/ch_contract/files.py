@@ -1,7 +1,8 @@
 """Files at rest: whole or not at all, private, and one writer at a time.
 
 A write goes to a temporary file in the same folder, is synced, renamed over the old one, and the
-folder is synced: a reader sees the old bytes or the new ones, also after a crash. A lock is
+folder is synced: a reader sees the old bytes or the new ones, also after a crash. A pipe or device
+in the place of a file is refused, not waited for: it would never end. A lock is
 `flock` on a file that stays: removing it would split the waiters. It is waited for within a
 bound and never stolen; the kernel frees it when its holder dies. No link is followed at the last
 step of any path that is opened for writing.
@@ -23,6 +24,7 @@ from .problems import Problem, refusal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
 LOCK_SECONDS = 15.0
 SWEEP_SECONDS = 60.0
@@ -89,9 +91,14 @@ def sync_folder(path: str) -> None:
 def write_atomic(path: str, data: bytes | Iterator[bytes], mode: int = 0o600) -> None:
     """Replace the file `path` by `data` (whole or in parts), durably, or leave it as it is.
 
-    Raises Problem("system") on any failure; no temporary file is left behind.
+    Raises Problem("system") on any failure, and when a pipe or device stands there, which a rename
+    would do away with; no temporary file is left behind.
     """
     folder = _folder_of(path)
+    with contextlib.suppress(OSError):
+        found = os.lstat(path).st_mode
+        if not (stat.S_ISREG(found) or stat.S_ISLNK(found) or stat.S_ISDIR(found)):
+            raise _irregular("write", path)
     # not made of the file's own name: that may already be as long as a name can be
     temporary = os.path.join(folder, f".ch-{os.getpid()}-{os.urandom(6).hex()}.tmp")
     try:
@@ -191,7 +198,8 @@ def check_append(path: str) -> int:
     """
     folder = _folder_of(path)
     try:
-        if os.path.lexists(folder) and not os.access(folder, os.W_OK | os.X_OK):
+        # what is no folder is said by `open`
+        if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         # a pipe without a reader is refused instead of waited for
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | _PRIVATE)
@@ -204,7 +212,7 @@ def check_append(path: str) -> int:
     finally:
         os.close(fd)
     if not stat.S_ISREG(found.st_mode):
-        raise Problem("system", f"cannot append to {path}: it is no regular file")
+        raise _irregular("append to", path)
     return found.st_size
 
 
@@ -217,9 +225,12 @@ def append(path: str, data: bytes, at: int | None = None) -> int:
     Raises Problem("system") on any failure.
     """
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | _PRIVATE, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | _PRIVATE, 0o600)
         try:
-            size = os.fstat(fd).st_size
+            opened = os.fstat(fd)
+            if not stat.S_ISREG(opened.st_mode):
+                raise _irregular("append to", path)
+            size = opened.st_size
             start = size if at is None else min(at, size)
             replaced = _read_at(fd, start, size - start)
             try:
@@ -264,17 +275,43 @@ def remove(path: str) -> None:
         raise refusal(error, "remove", path) from None
 
 
-def read(path: str, limit: int | None = None, *, regular: bool = False) -> bytes | None:
+def _irregular(act: str, path: str) -> Problem:
+    return Problem("system", f"cannot {act} {path}: it is no regular file")
+
+
+def _check_regular(mode: int, path: str) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(mode):
+        raise _irregular("read", path)
+
+
+def open_regular(path: str, *, follow: bool = False) -> BinaryIO:
+    """Open the regular file `path` for reading; a link at its last step only with `follow`.
+
+    Raises OSError as `open` does, Problem("system") when a pipe or device stands there.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+    fd = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
+    try:
+        _check_regular(os.fstat(fd).st_mode, path)
+        return open(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def read(
+    path: str, limit: int | None = None, *, regular: bool = True, follow: bool = True
+) -> bytes | None:
     """The bytes of `path` (at most `limit`); None when there is no such file.
 
-    With `regular`, a pipe or device is refused instead of waited for: what lies in a project was
-    put there by others. Raises Problem("system") when it cannot be read.
+    A pipe or device is refused, unless `regular` is False: a person may name one as a source and
+    wait for it. Without `follow`, a link is refused: none of ours is kept as one.
+    Raises Problem("system") when it cannot be read.
     """
     try:
-        flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_NONBLOCK if regular else 0)
-        with open(os.open(path, flags), "rb") as file:
-            if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Problem("system", f"cannot read {path}: it is no regular file")
+        with open_regular(path, follow=follow) if regular else open(path, "rb") as file:
             return file.read() if limit is None else file.read(limit)
     except FileNotFoundError:
         return None

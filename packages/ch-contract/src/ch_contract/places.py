@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from .problems import Problem
+from .problems import Problem, refusal
 
 STATE = (".local", "state", "clip-harness")
 CONFIG = (".config", "clip-harness")
@@ -45,14 +45,27 @@ def project_settings(cwd: str, project: str | None) -> list[str]:
     """The project's settings files that count in `cwd`: the project root's, then that of `cwd`.
 
     Both, so that a payload that picks its working folder does not pick a way around the root's.
+    Raises Problem("system") when nobody can tell whether there is one: what it forbids must not
+    be passed over.
     """
     found: list[str] = []
     for folder in (project, cwd):
         if folder is not None:
             path = os.path.join(folder, ".clip-harness", "settings.json")
-            if path not in (*found, user_settings()) and os.path.lexists(path):
+            if path not in (*found, user_settings()) and _exists(path):
                 found.append(path)
     return found
+
+
+def _exists(path: str) -> bool:
+    """Whether something has the name `path`. Raises Problem("system") when that cannot be told."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise refusal(error, "read", path) from None
+    return True
 
 
 def default_state_dir() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from . import documents, files
 from .problems import Problem
 
@@ -19,10 +21,13 @@ def read_values(path: str) -> dict[str, Any] | None:
     """The keys and values in one file, unchecked; None when there is no such file.
 
     For whoever needs one key and must not depend on the others. Raises Problem("settings") that
-    names the file when it holds no JSON object.
+    names the file when it holds no JSON object, or is a link to nothing.
     """
-    data = files.read(path, LIMIT_BYTES + 1, regular=True)
+    data = files.read(path, LIMIT_BYTES + 1)
     if data is None:
+        if os.path.islink(path):
+            # somebody meant settings to be in force
+            raise Problem("settings", f"{path}: it is a link to a file that is not there", HINT)
         return None
     try:
         values = documents.parse_json(data, path, LIMIT_BYTES)

@@ -114,8 +114,9 @@ def text_flag(flags: Flags, name: str) -> str | None:
 def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int]) -> int:
     """Run `body` and turn whatever it raises into one line and an exit code.
 
-    A Problem has the code of its kind, an interrupt 130, a closed pipe 74, anything else 70 with
-    the path of a file that holds the traceback. A Problem of the kind "bug" is kept there too.
+    A Problem has the code of its kind, an interrupt 130, a closed pipe and what else the machine
+    would not do 74, anything else 70 with the path of a file that holds the traceback. A Problem
+    of the kind "bug" is kept there too.
     """
     try:
         code = body()
@@ -131,6 +132,10 @@ def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int
     except BrokenPipeError:
         # nobody reads, so there is nobody to tell
         code = problems.SYSTEM
+    except (OSError, MemoryError) as error:
+        # the machine's trouble, wherever it struck: too many open files, no memory, a bad disk
+        streams.say(f"{tool}: {problems.sentence(_of_machine(error).section(tool))}")
+        code = problems.SYSTEM
     except Exception:  # noqa: BLE001 - the last line of defence; it is recorded, not lost
         streams.say(f"{tool}: this is a bug in {tool}; {_record_bug(tool, argv)}")
         code = problems.BUG
@@ -140,6 +145,17 @@ def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int
         _forget(streams.stdout, sys.stdout, 1)
         code = code or problems.SYSTEM
     return code
+
+
+def _of_machine(error: OSError | MemoryError) -> Problem:
+    if isinstance(error, MemoryError):
+        return Problem("system", "there is not enough memory")
+    if error.filename is None:
+        return Problem("system", f"file or system error: {error}")
+    name = error.filename
+    return problems.refusal(
+        error, "use", os.fsdecode(name) if isinstance(name, bytes) else f"{name}"
+    )
 
 
 def _record_bug(tool: str, argv: list[str]) -> str:

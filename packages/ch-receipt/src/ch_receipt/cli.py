@@ -7,6 +7,7 @@ imported when it is asked for.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 
@@ -20,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ch_contract.messages import Run
+    from ch_contract.messages import Result, Run
     from ch_contract.tool import Flags, Streams
 
 USAGE = """\
@@ -122,9 +123,7 @@ def _block_step(argv: list[str], streams: Streams) -> int:
     result = document.get("result")
     output = ""
     if result is not None and result["output_bytes"] > 0:
-        from . import elide
-
-        output = elide.digest(result, budget or _budget_in_force(document))
+        output = _output(document, result, budget or _budget_in_force(document))
     reason = None
     if failure is not None and "receipt" not in document:
         reason = " — ".join(words for words in (failure.message, failure.hint) if words)
@@ -140,6 +139,19 @@ def _block_step(argv: list[str], streams: Streams) -> int:
         answer = failure.code
     documents.put(streams.stdout, text)
     return answer if flags.get("--exit-code") else problems.OK
+
+
+def _output(document: Run, result: Result, budget: int) -> str:
+    """The output as the block shows it, read from where this run's is kept and nowhere else."""
+    from . import elide
+
+    try:
+        state = places.state_dir()
+    except Problem:
+        # as with the budget: what the gate refused for these settings gets its block
+        state = places.default_state_dir()
+    kept = os.path.join(places.run_dir(state, document["run_id"]), "output.txt")
+    return elide.digest(result, budget, kept)
 
 
 def _budget(value: str) -> int:
@@ -225,7 +237,10 @@ def _show(argv: list[str], streams: Streams) -> int:
         return problems.OK
     run_id = _required(tool.text_flag(flags, "--run"), "--run")
     lines = listing.of_run(places.state_dir(), run_id)
-    listing.write(streams, lines, as_json=bool(flags.get("--json")))
+    first = next(lines, None)
+    if first is None:
+        raise Problem("refused", f"the ledger has no run {run_id}", "ch-receipt tail lists some")
+    listing.write(streams, itertools.chain([first], lines), as_json=bool(flags.get("--json")))
     return problems.OK
 
 
@@ -252,6 +267,12 @@ def _transcript(argv: list[str], streams: Streams) -> int:
     parts = transcript.transcript(places.state_dir(), tool.text_flag(flags, "--run"))
     out = tool.text_flag(flags, "--out")
     if out is not None:
+        if os.path.lexists(out) and not os.path.isfile(out):
+            raise Problem(
+                "system",
+                f"cannot write {out}: it is no regular file",
+                "name a file, or leave --out away and redirect the output",
+            )
         files.write_atomic(os.path.abspath(out), (part.encode("utf-8") for part in parts))
         return problems.OK
     for part in parts:

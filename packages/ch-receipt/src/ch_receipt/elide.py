@@ -7,6 +7,11 @@ what a small one does; the middle is at most skimmed for line ends, within a bou
 
 from __future__ import annotations
 
+import os
+
+from ch_contract import files
+from ch_contract.problems import Problem
+
 from . import clean
 
 TYPE_CHECKING = False
@@ -27,26 +32,36 @@ MOST_LISTED = 64
 _CHUNK = 1024 * 1024
 
 
-def digest(result: Result, budget: int) -> str:
-    """The output of `result` as its block shows it: at most `budget` characters and one line."""
+def digest(result: Result, budget: int, kept: str) -> str:
+    """The output of `result` as its block shows it: at most `budget` characters and one line.
+
+    `kept` is where this run's output is kept. A document that names another file has no say in
+    what is read: a block goes to a chat.
+    """
     path = result["output_path"]
     if path is None or result["output_bytes"] == 0:
         return ""
+    if path != kept:
+        return f"[output not shown: {clean.line(path)} is not the output of this run]"
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
 
             def read(offset: int, count: int) -> bytes:
                 file.seek(offset)
                 return file.read(count)
 
-            return compose(read, result["output_bytes"], result["output_chars"], path, budget)
+            size = min(result["output_bytes"], os.fstat(file.fileno()).st_size)
+            return compose(read, size, result["output_chars"], path, budget)
+    except Problem as problem:
+        return f"[output not readable: {clean.line(problem.message)}]"
     except OSError as error:
         return f"[output not readable: {error.strerror} · {clean.line(path)}]"
 
 
 def compose(read: Read, size: int, chars: int, path: str, budget: int) -> str:
     """The digest of an output of `size` bytes and `chars` characters, read through `read`."""
-    if chars <= budget:
+    # a byte that is no text is a character, so more bytes than these are more characters
+    if chars <= budget and size <= 4 * budget:
         text = _shown(clean.decode(read(0, size)), 0, encoding_of(read(0, min(size, 4096))))
         if len(text) <= budget:
             return text

@@ -186,7 +186,7 @@ def pin(state: str) -> dict[str, Any] | None:
     size = 0
     path = os.path.join(state, EARLIER)
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             while data := file.read(CHUNK):
                 digest.update(data)
                 size += len(data)
@@ -199,7 +199,7 @@ def pin(state: str) -> dict[str, Any] | None:
 
 def read_head(state: str) -> Head | None:
     """The head; None when there is none or it cannot be understood."""
-    data = files.read(head_path(state), LINE_LIMIT)
+    data = files.read(head_path(state), LINE_LIMIT, follow=False)
     if data is None:
         return None
     try:
@@ -223,7 +223,7 @@ def _replace_head(state: str, head: Head) -> None:
 def _end(path: str, head: Head | None) -> tuple[int, bytes]:
     """Size of the ledger and its last bytes: one line where the head fits, more where not."""
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             wanted = LINE_LIMIT + 1 if head is not None and head.size == size else END_WINDOW
             file.seek(max(0, size - wanted))
@@ -345,7 +345,7 @@ def backwards(path: str) -> Iterator[bytes]:
     Half a line at the end is left out. Memory stays within two chunks and a line.
     """
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             position = os.fstat(file.fileno()).st_size
             size = FIRST_CHUNK
             carried = b""
@@ -379,7 +379,7 @@ def forwards(path: str, start: int = 0) -> Iterator[bytes]:
     Half a line at the end is left out.
     """
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             if 0 < start <= os.fstat(file.fileno()).st_size:
                 file.seek(start - 1)
                 file.readline()

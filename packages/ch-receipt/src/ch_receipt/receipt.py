@@ -182,7 +182,9 @@ def outcome(result: Any) -> str:
 
 def seconds(milliseconds: int) -> str:
     """A duration as blocks and lists show it."""
-    return f"{milliseconds / 1000:.1f}s"
+    # in whole numbers: a document may hold one that no float can
+    tenths = (milliseconds + 50) // 100
+    return f"{tenths // 10}.{tenths % 10}s"
 
 
 def indeterminate(

@@ -75,7 +75,7 @@ def _is_abandoned(path: str) -> bool:
 
     Raises Problem when the file does not tell.
     """
-    data = files.read(path)
+    data = files.read(path, follow=False)
     if data is None:
         return False
     opened = _opened(data, path)
@@ -137,7 +137,7 @@ def _settle(state: str, run_id: str, path: str) -> str | None:
 
 def _lines_of(state: str, run_id: str, path: str) -> Iterator[bytes]:
     """The ledger's lines of a run, from where the ledger ended when the run was opened."""
-    data = files.read(path)
+    data = files.read(path, follow=False)
     opened = _opened(data, path) if data is not None else None
     size = opened["ledger_size"] if opened is not None else 0
     word = run_id.encode()
@@ -151,7 +151,7 @@ def _record(state: str, run_id: str) -> tuple[RunRecord | None, bool | None]:
     """How the run's command was started, and whether it was; None when nobody can tell."""
     folder = places.run_dir(state, run_id)
     try:
-        data = files.read(os.path.join(folder, "run.json"))
+        data = files.read(os.path.join(folder, "run.json"), follow=False)
         if data is None:
             # the folder is made when the run is opened: without it, its files were removed
             return None, False if os.path.isdir(folder) else None

@@ -37,6 +37,10 @@ def transcript(state: str, run_id: str | None = None) -> Iterator[str]:
             yield f"\n## {line['at']} · the ledger was found broken: {receipt.status(line)}\n"
 
 
+def _kept(folder: str, name: str) -> bytes | None:
+    return files.read(os.path.join(folder, name), follow=False)
+
+
 def _run(state: str, line: Line) -> str:
     rows = [
         f"\n## {line['at']} · {line['run_id']}\n",
@@ -46,13 +50,13 @@ def _run(state: str, line: Line) -> str:
         f"- status: {clean.line(receipt.status(line)) or 'none'}",
     ]
     folder = places.run_dir(state, line["run_id"])
-    payload = files.read(os.path.join(folder, "payload.txt"))
+    payload = _kept(folder, "payload.txt")
     title = "Copied"
     if payload is None:
         # a pipe by hand keeps what was executed instead
-        payload = files.read(os.path.join(folder, "command.txt"))
+        payload = _kept(folder, "command.txt")
         title = "Executed" if payload is not None else title
-    result = files.read(os.path.join(folder, "result.txt"))
+    result = _kept(folder, "result.txt")
     rows.append(f"\n{title}:\n")
     if payload is not None:
         rows.append(fenced("text", clean.visible(clean.decode(payload)).removesuffix("\n") + "\n"))

@@ -214,7 +214,7 @@ def _feed(reader: Reader, path: str, size: int) -> bytes:
     """Read the first `size` bytes, line by line; gives what stands behind the last newline."""
     left = size
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             for found in file:
                 raw = found[:left]
                 left -= len(raw)
@@ -272,10 +272,14 @@ def _check_pin(state: str, reader: Reader) -> None:
 def _prefix(state: str, size: int) -> str:
     """The hash of the first `size` bytes of the earlier ledger."""
     digest = sha256()
-    with open(os.path.join(state, ledger.EARLIER), "rb") as file:
-        while size > 0 and (data := file.read(min(size, ledger.CHUNK))):
-            digest.update(data)
-            size -= len(data)
+    path = os.path.join(state, ledger.EARLIER)
+    try:
+        with files.open_regular(path) as file:
+            while size > 0 and (data := file.read(min(size, ledger.CHUNK))):
+                digest.update(data)
+                size -= len(data)
+    except OSError as error:
+        raise refusal(error, "read", path) from None
     return digest.hexdigest()
 
 
