@@ -35,6 +35,17 @@ def test_what_must_never_be_allowed(command):
     assert judge(command)["decision"] in ("ask", "deny")
 
 
+MISREAD = json.loads((CASES / "misread.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "command"), [(name, row) for name, rows in MISREAD.items() for row in rows]
+)
+def test_what_a_shell_reads_otherwise_than_the_parser(dialect, command):
+    """Comments, quotes, backticks and strings evaluated once more hide nothing in any dialect."""
+    assert judge(command, dialect=dialect)["decision"] in ("ask", "deny")
+
+
 @pytest.mark.parametrize("command", table("allow"))
 def test_what_must_be_allowed(command):
     """Reads, searches, builds, tests and quoted text raise no alarm."""

@@ -8,7 +8,7 @@ a kind of node without a rule here makes the text unreadable, never a shorter li
 
 from __future__ import annotations
 
-from . import wrappers
+from . import doubts, wrappers
 from .commands import (
     BACKGROUND,
     BRANCH,
@@ -145,19 +145,29 @@ class _Lowering:
         # texts being read, to stop one that hands itself on
         self.stack: list[tuple[str, str]] = []
         self.here = _Text(reading.text, reading.dialect, None)
+        self.strings = doubts.Strings()
 
     def top(self) -> None:
         if not self.reading.text.isascii() or "&" in self.reading.text:
             tree = self.tree(self.reading.text, self.reading.dialect)
             self.reading.quoted = [self.here.span(node) for node in _quoted(tree)]
         self.program(self.reading.text, self.reading.dialect, None, _Place())
+        doubts.refuse_zsh(self.reading.commands)
+        if self.strings.collide({text for text, _ in self.trees}):
+            text = self.reading.text
+            command = Command([], 0, len(text), text, dialect=self.reading.dialect)
+            why = "it evaluates strings, and one of them holds a quoted substitution"
+            self.add(command, _Place()).unread.append(Unread(why, 0, len(text), text))
 
     def tree(self, text: str, dialect: str) -> Node:
         key = (text, dialect)
         if key not in self.trees:
             if len(self.trees) > PROGRAMS_LIMIT:
                 raise Unreadable(f"it holds more than {PROGRAMS_LIMIT} programs within programs")
-            self.trees[key] = self.parse(text, dialect)
+            tree = self.parse(text, dialect)
+            doubts.refuse(text, dialect, tree)
+            self.strings.take(text, tree)
+            self.trees[key] = tree
         return self.trees[key]
 
     def program(
@@ -362,7 +372,13 @@ class _Lowering:
         self.statements(node.get("Do", ()), place.within(LOOP))
 
     def _ForClause(self, node: Node, place: _Place) -> None:  # noqa: N802
-        self.visit(node["Loop"], place)
+        items = node["Loop"].get("Items", ())
+        if self.here.dialect == "zsh" and items:
+            # as words, because zsh runs code in their globs
+            for item in items:
+                self.words(item, place)
+        else:
+            self.visit(node["Loop"], place)
         self.statements(node.get("Do", ()), place.within(LOOP))
 
     def _CaseClause(self, node: Node, place: _Place) -> None:  # noqa: N802
@@ -486,6 +502,8 @@ class _Lowering:
     def parameter(self, node: Node, place: _Place) -> None:
         if self.here.dialect == "zsh" and ("Flags" in node or "NestedParam" in node):
             raise Unreadable("it holds parameter flags of zsh")
+        if self.here.dialect == "zsh":
+            doubts.refuse_zsh_parameter(node, self.here.words(node)[2])
         for key in ("Exp", "Repl", "Index", "Slice", "NestedParam", "Modifiers"):
             if key in node:
                 self.visit(node[key], place)
