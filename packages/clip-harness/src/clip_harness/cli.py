@@ -295,7 +295,7 @@ def _captured(call: Call, flags: tool.Flags, session: str | None) -> Captured:
     if command is not None:
         raw = command.encode("utf-8", "surrogateescape")
     elif path is not None:
-        found = files.read(path, SOURCE_LIMIT + 1)
+        found = files.read(path, SOURCE_LIMIT + 1, regular=False)
         if found is None:
             raise Problem("system", f"there is no file {path}", "check the path")
         raw = found
