@@ -1,8 +1,11 @@
 """The commands of ch-gate: flags, exit codes, documents, settings."""
 
 import json
+import shutil
 import signal
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +133,34 @@ def test_a_pattern_that_runs_wild_is_stopped(run_tool, project, user_settings):
         "your settings takes too long on this command; simplify it\n"
     )
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_a_working_folder_that_is_gone(run_tool, tmp_path, monkeypatch):
+    """Named as what it is, not as a bug."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = check(run_tool, "ls")
+    assert (done.code, done.stdout, done.stderr) == (
+        74, "",
+        "ch-gate: the working folder is gone — name a folder with --cwd, or change to one\n",
+    )  # fmt: skip
+
+
+def test_a_link_on_the_disk_is_followed(run_tool, project):
+    """What lies behind a link in a temporary folder is no temporary file."""
+    place = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    try:
+        (place / "link").symlink_to(project)
+        (place / "own").mkdir()
+        found = {
+            name: check(run_tool, f"rm -r {place}/{name}/x", "--exit-code").code
+            for name in ("link", "own")
+        }
+    finally:
+        shutil.rmtree(place)
+    assert found == {"link": 3, "own": 0}
 
 
 @pytest.mark.parametrize("where", ["ch_gate.policy.judge", "ch_gate.syntax.read"])

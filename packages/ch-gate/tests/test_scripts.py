@@ -107,6 +107,7 @@ SED_PIECES = st.sampled_from(
 @settings(deadline=None, max_examples=150)
 @example("s/[/]/x/w f")
 @example("s/[/w f")
+@example(":x w f")
 @example("y/a/b/;w f")
 @example("a\\\n\nw f")
 def test_no_sed_script_writes_unseen(text):

@@ -79,7 +79,13 @@ def _judge(flags: tool.Flags) -> Judge:
 
     from .verdict import Judge
 
-    cwd = os.path.abspath(os.path.expanduser(tool.text_flag(flags, "--cwd") or os.getcwd()))
+    try:
+        given = os.path.expanduser(tool.text_flag(flags, "--cwd") or os.getcwd())
+        cwd = os.path.abspath(given)
+    except FileNotFoundError:
+        raise Problem(
+            "system", "the working folder is gone", "name a folder with --cwd, or change to one"
+        ) from None
     if not os.path.isdir(cwd):
         raise Problem("usage", f"--cwd: there is no folder {cwd}")
     return Judge(cwd, places.project_root(cwd))

@@ -85,6 +85,8 @@ def finding(command: Command) -> Finding | None:
     if scanned.has("--config-env", "--exec-path"):
         return Finding(EDIT, None, "an option of git may run another program")
     operands = scanned.operands
+    if not operands and command.appended:
+        return Finding(EDIT, None, "what git is to do comes at run time")
     if not operands or scanned.has("--help", "--version"):
         return None
     name = operands[0].value
@@ -93,6 +95,8 @@ def finding(command: Command) -> Finding | None:
     if name not in HARMLESS:
         return Finding(EDIT, None, f"git {name} is not known: it may be an alias for anything")
     rest = operands[1:]
+    if _starts(rest) and name not in ("commit", "rebase"):
+        return Finding(EDIT, None, f"git {name} starts a program it is told of")
     if any(word.value in ("--help", "-h") for word in rest[:1]):
         return None
     if any(word.may_split and not word.prefix for word in rest) and name in _VERBS:
@@ -102,6 +106,22 @@ def finding(command: Command) -> Finding | None:
     if found is None and name in HARMLESS and name not in ("archive", "commit", "grep"):
         return _output_file(rest)
     return found
+
+
+def _starts(words: list[Word]) -> bool:
+    """Whether an option or an address names a program to run."""
+    for word in words:
+        text = word.value if word.value is not None else word.prefix
+        if text == "--":
+            return False
+        name = text.partition("=")[0]
+        if len(name) > 5 and any(
+            option.startswith(name) for option in ("--upload-pack", "--receive-pack")
+        ):
+            return True
+        if name == "--exec" or text.startswith("ext::"):
+            return True
+    return False
 
 
 def _output_file(words: list[Word]) -> Finding | None:
@@ -333,23 +353,41 @@ def _format_patch(words: list[Word]) -> Finding | None:
 
 
 def _bundle(words: list[Word]) -> Finding | None:
-    verb, *rest = [*_values(words), None]
-    return Finding(WRITE, None) if verb == "create" and rest[:1] != ["-"] else None
+    operands = scan(words).operands
+    if not operands or operands[0].value != "create" or _values(operands[1:2]) == ["-"]:
+        return None
+    return Finding(WRITE, operands[1:2] or None)
 
 
 def _output(words: list[Word]) -> Finding | None:
     scanned = scan(words, "oOG", "", frozenset({"output", "output-directory"}))
     if scanned.has("--ext-diff", "--textconv", "--open-files-in-pager"):
         return Finding(EDIT, None, "an option of git runs another program")
-    if scanned.has("--output", "-o", "--output-directory"):
-        return Finding(WRITE, None)
+    places = scanned.given("--output", "-o", "--output-directory")
+    if places and words:
+        known = [made(place, words[0]) for place in places if place is not None]
+        return Finding(WRITE, known if len(known) == len(places) else None)
     return None
 
 
 def _readers(words: list[Word]) -> Finding | None:
     scanned = scan(words, "GSL")
-    if scanned.has("--ext-diff", "--open-files-in-pager"):
+    if scanned.may_have("--ext-diff"):
         return Finding(WRITE, None, "an option of git runs another program")
+    return None
+
+
+def _grep(words: list[Word]) -> Finding | None:
+    scanned = scan(words, "efABCm", "O", frozenset({"max-depth", "max-count", "threads"}))
+    if scanned.has("-O") or scanned.may_have("--open-files-in-pager", "--ext-grep"):
+        return Finding(EDIT, None, "an option of git grep runs another program")
+    return None
+
+
+def _symbolic_ref(words: list[Word]) -> Finding | None:
+    scanned = scan(words, "m")
+    if scanned.has("-d", "--delete") or len(scanned.operands) > 1:
+        return Finding(EDIT, None)
     return None
 
 
@@ -385,7 +423,11 @@ def _fetch(words: list[Word]) -> Finding | None:
         (word.value or "").startswith("ext::") for word in scanned.operands
     ):
         return Finding(WRITE, None, "it may run another program")
-    return Finding(DELETE, None) if scanned.has("-f", "--force") else None
+    forced = any(
+        word.prefix.startswith("+") and not re.search(r":refs/remotes/", word.prefix)
+        for word in scanned.operands[1:]
+    )
+    return Finding(DELETE, None) if forced or scanned.has("-f", "--force") else None
 
 
 _VERBS = {
@@ -400,7 +442,8 @@ _VERBS = {
     "fast-import": _changes, "gc": _changes, "rebase": _rebase, "merge": _abortable,
     "cherry-pick": _abortable, "revert": _abortable, "bisect": _bisect, "archive": _output,
     "format-patch": _format_patch, "bundle": _bundle, "diff": _readers, "log": _readers,
-    "show": _readers, "grep": _readers, "clone": _clone, "fetch": _fetch, "pull": _fetch,
+    "show": _readers, "grep": _grep, "symbolic-ref": _symbolic_ref, "clone": _clone,
+    "fetch": _fetch, "pull": _fetch,
     "update-index": _changes, "gui": _runs, "citool": _runs, "lfs": _abortable, "refs": _changes,
 }  # fmt: skip
 # Where a word that may become an option decides everything.

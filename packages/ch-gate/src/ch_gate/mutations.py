@@ -117,6 +117,12 @@ def _program(command: Command, reading: Reading, flags: set[str]) -> list[Effect
         out.append(Effect(CHANGES, command, WRITE))
     if name in effects.SUBCOMMANDS or name in effects.SUBCOMMAND_OPTIONS:
         out += _by_subcommand(command, name)
+    if (
+        command.appended
+        and (name in effects.SUBCOMMANDS or name in effects.TASKS)
+        and not _operands(command, name)
+    ):
+        out.append(Effect(UNREAD, command, why=f"what {name} is to do comes at run time"))
     if name in effects.TASKS:
         out += _tasks(command, name)
     if name in effects.CLOUD:
@@ -270,7 +276,8 @@ def _by_subcommand(command: Command, name: str) -> list[Effect]:
         if row.startswith("-"):
             continue
         if len(operands) >= len(steps) and all(
-            _step(step, operand) for step, operand in zip(steps, operands, strict=False)
+            _step(step, operand) or (place == 0 and _is_npm(name, operand, step))
+            for place, (step, operand) in enumerate(zip(steps, operands, strict=False))
         ):
             if steps[-1] in effects.CHECKED and not _CHECKING.isdisjoint(values):
                 return []
@@ -329,6 +336,11 @@ def task_changes(name: str) -> bool:
     if not steps or "=" in name or effects.TASK_LOOKS.intersection(steps):
         return False
     return steps[0] in effects.TASK_CHANGES or steps[-1] in effects.TASK_CHANGES
+
+
+def _is_npm(name: str, operand: str | None, step: str) -> bool:
+    """Whether npm, which takes any beginning of a subcommand for it, reads `operand` as `step`."""
+    return name == "npm" and len(operand or "") > 1 and step.startswith(operand or "-")
 
 
 def _by_verb(command: Command, verbs: tuple[str, ...]) -> list[Effect]:
@@ -420,6 +432,17 @@ _STRINGS = {
 }
 
 
+# `open` of a plainly named file, for reading.
+_READING_OPEN = (
+    r"(?<![\w.])open\(\s*(['\"])([^'\"\\\n{}]*)\1\s*(?:,\s*(?:mode\s*=\s*)?['\"]r?[bt]?['\"]\s*)?"
+    r"(?:,\s*(?:encoding|errors|newline)\s*=\s*['\"][\w-]*['\"]\s*)*\)"
+)
+
+
+def _opened(found: re.Match[str]) -> str:
+    return found.group(0) if is_secret(found.group(2)) else "''"
+
+
 def code_is_active(kind: str, text: str) -> bool:
     """Whether a program text mentions anything that changes, starts or reaches something.
 
@@ -429,6 +452,8 @@ def code_is_active(kind: str, text: str) -> bool:
     signs = effects.CODE_SIGNS.get(kind)
     if signs is None:
         return re.fullmatch(effects.CODE_PLAIN, text) is None
+    if kind == "python":
+        text = re.sub(_READING_OPEN, _opened, text)
     # an empty string in place of each: what is left is code
     bare = re.sub(_STRINGS[kind], "''", text, flags=re.DOTALL)
     return re.search(signs, bare) is not None
@@ -492,7 +517,15 @@ def _tar(command: Command) -> list[Effect]:
     if scanned.has("-t", "--list", "--help", "--version"):
         return []
     if scanned.has("-x", "--extract", "--get"):
-        return [] if scanned.has("-O", "--to-stdout") else [Effect(CHANGES, command, WRITE)]
+        if scanned.has("-O", "--to-stdout"):
+            return []
+        places = [
+            (made(place, command.words[0]), "")
+            for place in scanned.given("-C", "--directory")
+            if place is not None
+        ]
+        into = [Effect(CHANGES, command, WRITE, places)] if places else []
+        return [Effect(CHANGES, command, WRITE), *into]
     archives = scanned.given("-f", "--file")
     if scanned.has("-c", "--create") and (not archives or archives[-1] == "-"):
         return []
@@ -533,10 +566,40 @@ def _ln(command: Command) -> list[Effect]:
         text = word.pattern
         if text and is_secret(text.replace("\\", "")):
             return [Effect(SECRET, command, why="it gives what looks like a secret another name")]
+    hard = "" if scanned.has("-s", "--symbolic") else "hard"
     return [
-        Effect(CHANGES, command, CREATE, _placed(command, scanned, rule)),
+        Effect(CHANGES, command, CREATE, _placed(command, scanned, rule), hard),
         Effect(CHANGES, command, LINK, [(word, "") for word in linked]),
     ]
+
+
+def _cp(command: Command) -> list[Effect]:
+    """A copy that is a link: what is written to it later reaches the original."""
+    rule = effects.PROGRAMS["cp"]
+    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    linked = scanned.has("-l", "-s") or scanned.may_have("--link", "--symbolic-link")
+    return [Effect(CHANGES, command, WRITE)] if linked else []
+
+
+def _traced(command: Command) -> list[Effect]:
+    """The file that a program writes about the one it starts."""
+    from .wrappers import WRAPPERS
+
+    wrapper = WRAPPERS[command.program or ""]
+    scanned = scan(
+        command.words[1:], wrapper.valued, "", frozenset(wrapper.long_valued.split()), leading=True
+    )
+    files = scanned.given("-o", "--output", "--log-file", "--xml-file")
+    return _written(command, [name for name in files if name not in _STREAMS])
+
+
+def _pacman(command: Command) -> list[Effect]:
+    letters = {
+        given[1:] for given, _ in scan(command.words[1:], "bcr").options if given[1:2] != "-"
+    }
+    if letters & {"R", "U"} or ("S" in letters and not letters & {"s", "i", "l", "p", "g"}):
+        return [Effect(CHANGES, command, EDIT)]
+    return []
 
 
 def _install(command: Command) -> list[Effect]:
@@ -633,7 +696,7 @@ def _cmake(command: Command) -> list[Effect]:
         following = values[position + 1] or ""
         if value in ("--target", "-t") and (task_changes(following) or following == "install"):
             return [Effect(CHANGES, command, EDIT)]
-        if value == "-E" and following not in _CMAKE_READS:
+        if value == "-E" and following not in _CMAKE_READS and not command.inner:
             return [Effect(CHANGES, command, EDIT)]
     return []
 
@@ -656,6 +719,12 @@ def _module(command: Command) -> list[Effect]:
     """Modules of Python's own library that pack, unpack or time something."""
     name = command.program
     scanned = scan(command.words[1:], "nrsup" if name == "timeit" else "", "", frozenset({"setup"}))
+    if name in ("cProfile", "profile", "pdb", "trace"):
+        scanned = scan(command.words[1:], "osc", "", frozenset({"outfile"}), leading=True)
+        script = scanned.operands[0].value if scanned.operands else ""
+        if script is None or script.startswith(("/dev/", "/proc/")) or scanned.has("-c"):
+            return [Effect(UNREAD, command, why=f"what {name} runs is known only at run time")]
+        return _written(command, scanned.given("-o", "--outfile"))
     if name == "timeit":
         texts = [word.value for word in scanned.operands] + scanned.given("-s", "--setup")
         if any(text is None or code_is_active("python", text) for text in texts):
@@ -673,7 +742,12 @@ _SPECIAL = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("sed", "gsed"), _sed),
     **dict.fromkeys(("http", "https", "xh", "xhs", "httpie"), _httpie),
-    **dict.fromkeys(("timeit", "zipfile", "tarfile"), _module),
+    **dict.fromkeys(
+        ("timeit", "zipfile", "tarfile", "cProfile", "profile", "pdb", "trace"), _module
+    ),
+    **dict.fromkeys(("strace", "ltrace", "valgrind", "time", "gtime"), _traced),
+    "pacman": _pacman,
+    "cp": _cp,
     "dd": _dd,
     "ln": _ln,
     "install": _install,

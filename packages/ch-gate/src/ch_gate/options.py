@@ -71,7 +71,8 @@ def scan(
     valued       short options whose value is the rest of the word or, where that is empty, the
                  next word
     attached     short options whose value is the rest of the word, even an empty one
-    long_valued  long options without their dashes whose value may be the next word
+    long_valued  long options without their dashes whose value may be the next word; with
+                 `leading`, abbreviated ones too, since the value would be taken for a program
     leading      options end at the first operand, as for a program that starts another
     """
     found = Scanned()
@@ -105,7 +106,10 @@ def scan(
             name, equals, value = text.partition("=")
             if equals:
                 found.options.append((name, value))
-            elif name[2:] in long_valued and position < len(words):
+            elif position < len(words) and (
+                name[2:] in long_valued
+                or (leading and any(known.startswith(name[2:]) for known in long_valued))
+            ):
                 found.options.append((name, words[position].value))
                 position += 1
             else:

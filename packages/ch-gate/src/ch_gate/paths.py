@@ -13,6 +13,8 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .words import Word
 
 
@@ -22,9 +24,10 @@ class Surroundings:
     cwd, home, project  absolute folders; project is None where there is none
     temporary           the system's temporary folders
     surface             folders of the harness itself: configuration and state
+    real                where a path leads with the links on the disk followed
     """
 
-    __slots__ = ("cwd", "home", "project", "surface", "temporary")
+    __slots__ = ("cwd", "home", "project", "real", "surface", "temporary")
 
     def __init__(
         self,
@@ -33,12 +36,19 @@ class Surroundings:
         home: str,
         temporary: tuple[str, ...] = ("/tmp", "/var/tmp"),  # noqa: S108  known by name, not used
         surface: tuple[str, ...] = (),
+        *,
+        real: Callable[[str], str] = posixpath.normpath,
     ) -> None:
+        self.real = real
         self.cwd = cwd
         self.project = project
         self.home = home
         self.temporary = temporary
         self.surface = surface
+
+    def without_temporary(self) -> Surroundings:
+        """The same where no folder counts as temporary."""
+        return Surroundings(self.cwd, self.project, self.home, (), self.surface, real=self.real)
 
 
 def folded(path: str) -> str:
@@ -130,7 +140,8 @@ def is_temporary(found: Target, where: Surroundings) -> bool:
         any(is_within(path, folder) and path != folder for folder in where.temporary)
         and not any(is_within(path, place) or is_within(place, path) for place in own)
         and not re.search(r"[*?\[{].*/|\\", path)
-        for path in found.paths
+        for written in found.paths
+        for path in (written, where.real(written))
     )
 
 

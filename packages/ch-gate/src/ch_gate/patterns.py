@@ -124,6 +124,29 @@ def _shown(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+TAILS_LIMIT = 64
+
+
+def _without_globals(command: Command) -> str:
+    """The words from the subcommand on, of a program that takes options before it; else empty."""
+    from .effects import SUBCOMMAND_VALUED
+    from .options import scan
+
+    name = command.program or ""
+    if name == "git":
+        from .git import GLOBAL_LONG
+
+        scanned = scan(command.words[1:], "Cc", "", GLOBAL_LONG, leading=True)
+    elif name in SUBCOMMAND_VALUED:
+        short, long = SUBCOMMAND_VALUED[name]
+        scanned = scan(command.words[1:], short, "", frozenset(long.split()), leading=True)
+    else:
+        return ""
+    return " ".join(
+        word.value if word.value is not None else word.source for word in scanned.operands
+    )
+
+
 class Texts:
     """The forms of one simple command that globs are compared with.
 
@@ -131,16 +154,18 @@ class Texts:
              variables before it, where an entry must speak of them to cover them
     """
 
-    __slots__ = ("files", "forms", "plain", "steered")
+    __slots__ = ("bare", "files", "forms", "plain", "steered", "words")
 
     def __init__(self, command: Command) -> None:
+        self.bare = _without_globals(command)
         words = [
             _shown(word.value) if word.value is not None else word.source for word in command.words
         ]
         sources = [word.source for word in command.words]
-        self.plain = " ".join(
+        self.words = [
             word.value if word.value is not None else word.source for word in command.words
-        )
+        ]
+        self.plain = " ".join(self.words)
         more = " ..." if command.appended else ""
         forms = [" ".join(words) + more, " ".join(sources) + more]
         writes = [
@@ -167,9 +192,16 @@ class Texts:
         head, slash, tail = self.plain.partition(" ")
         name = head.rpartition("/")[2]
         forms.append(f"{name}{slash}{tail}")
+        if self.bare:
+            forms.append(f"{name} {self.bare}")
         if self.files:
             forms += [f"{form} {self.files}" for form in forms]
         return list(dict.fromkeys(forms))
+
+    def tails(self) -> list[str]:
+        """The command from each of its arguments on, as if that were a program."""
+        words = self.words
+        return [" ".join(words[start:]) for start in range(1, min(len(words), TAILS_LIMIT))]
 
     def covered_by(self, pattern: Pattern) -> bool:
         """Whether the allow-list entry `pattern` speaks of all the command does."""

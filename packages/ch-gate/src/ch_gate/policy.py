@@ -14,6 +14,7 @@ from . import characters, effects, rules
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
 from .paths import MAYBE, NO, YES, Protected, Surroundings, Target, is_temporary, is_within, target
 from .patterns import Pattern, Texts
+from .words import made
 from .wrappers import WRAPPERS
 
 TYPE_CHECKING = False
@@ -96,7 +97,9 @@ def findings(reading: Reading, where: Surroundings, policy: Policy) -> list[Find
         return [*found, unreadable(reading, where)]
     changes = effects_of(reading)
     folders = possible_folders(reading, where)
-    found += protected(changes, where, folders, policy)
+    found += protected(reading, changes, where, folders, policy)
+    if led_away(changes, where, folders):
+        where = where.without_temporary()
     allowed = on_allowlist(reading, policy)
     if allowed is not None and not any(finding.decision != "allow" for finding in found):
         bare = unconfined(changes, where, folders) if policy.sandbox == "strict" else []
@@ -210,8 +213,18 @@ def denied(reading: Reading, policy: Policy) -> list[Finding]:
     for command in reading.commands:
         if not command.words:
             continue
-        forms = Texts(command).denied_forms()
+        texts = Texts(command)
+        forms = texts.denied_forms()
+        tails = [] if command.inner or command.program in effects.READERS else texts.tails()
         for pattern in policy.patterns["denylist"]:
+            if any(pattern.matches(tail) for tail in tails):
+                found.append(
+                    _finding(
+                        rules.UNREAD_PROGRAM, "ask", command,
+                        detail=f"it may start what the deny list names ({pattern.entry})",
+                        source="settings",
+                    )
+                )  # fmt: skip
             if any(pattern.matches(form) for form in forms):
                 found.append(
                     _finding(
@@ -247,25 +260,40 @@ def _entered(command: Command) -> Any:
         operands = [word for word in command.words[1:] if not (word.value or "x").startswith("-")]
         return operands[0] if operands else None
     words = command.words
-    for position, word in enumerate(words[1:-1], 1):
-        if (
-            name in ("git", "tar", "make", "env") and word.value == "-C"
-        ) or word.value == "--directory":
-            return words[position + 1]
+    for position, word in enumerate(words[1:], 1):
+        text = word.value or ""
+        if text in ("--directory", "--chdir") or (name in _CHANGING and text == "-C"):
+            return words[position + 1] if words[position + 1 :] else None
+        if text.startswith(("--directory=", "--chdir=")):
+            return made(text.partition("=")[2], word)
+        if name in _CHANGING and text.startswith("-C") and len(text) > 2:
+            return made(text[2:], word)
     return None
 
 
+_CHANGING = frozenset({"git", "tar", "make", "env", "ninja", "gmake", "gtar"})
+
+
 def protected(
-    changes: list[Effect], where: Surroundings, folders: tuple[str, ...], policy: Policy
+    reading: Reading,
+    changes: list[Effect],
+    where: Surroundings,
+    folders: tuple[str, ...],
+    policy: Policy,
 ) -> list[Finding]:
-    """R044: a change of a protected path. Where nobody can tell what is changed, it asks."""
+    """R044: a change of a protected path. Where nobody can tell what is changed, it asks.
+
+    A program that is no known reader asks as soon as it is handed a protected path.
+    """
     entries = [Protected(entry, where) for entry in policy.protected]
     found: list[Finding] = []
     if not entries:
         return found
+    met = set()
     for effect in changes:
         if effect.what == SECRET:
             continue
+        met.add(id(effect.command))
         targets = _resolved(effect, where, folders)
         answer, hit = _met(effect, entries, targets)
         if answer == YES:
@@ -285,7 +313,53 @@ def protected(
                     detail="nobody can tell which files before it runs", source="settings",
                 )
             )  # fmt: skip
+    denied = {id(finding.command) for finding in found}
+    for command in reading.commands:
+        if id(command) in denied or command.program is None or not command.words:
+            continue
+        if id(command) not in met and _reads(command):
+            continue
+        hit = _named(command, entries, where, folders)
+        if hit:
+            found.append(
+                _finding(
+                    rules.PROTECTED_PATH, "ask", command,
+                    detail=f"nobody can tell what it does with {hit}", source="settings",
+                )
+            )  # fmt: skip
     return found
+
+
+def _reads(command: Command) -> bool:
+    """Whether the program is a known reader; git is one but for what makes a work tree."""
+    if command.program == "git":
+        return not any(
+            word.value in ("clone", "init", "worktree", "submodule") for word in command.words[1:]
+        )
+    return command.program in effects.READERS
+
+
+def _named(
+    command: Command, entries: list[Protected], where: Surroundings, folders: tuple[str, ...]
+) -> str:
+    """The entry that an argument or the value of an option names; empty when none does."""
+    for word in command.words[1:]:
+        text = word.value
+        if text is None:
+            continue
+        pieces = [text, *([text.partition("=")[2]] if "=" in text else [])]
+        if text.startswith("-") and not text.startswith("--") and len(text) > 2:
+            pieces.append(text[2:])
+        for piece in pieces:
+            if not piece or (piece.startswith("-") and piece == text):
+                continue
+            like = made(piece, word)
+            like.tilde = piece.startswith("~")
+            place = target(like, where, folders)
+            for entry in entries:
+                if entry.meets(place, parents=False) == YES:
+                    return entry.entry
+    return ""
 
 
 def _met(effect: Effect, entries: list[Protected], targets: list[Target]) -> tuple[str, str]:
@@ -302,6 +376,15 @@ def _met(effect: Effect, entries: list[Protected], targets: list[Target]) -> tup
 
 def _resolved(effect: Effect, where: Surroundings, folders: tuple[str, ...]) -> list[Target]:
     return [target(word, where, folders, strip) for word, strip in effect.targets or ()]
+
+
+def led_away(changes: list[Effect], where: Surroundings, folders: tuple[str, ...]) -> bool:
+    """Whether the text itself makes a link from a temporary folder to somewhere else."""
+    return any(
+        effect.kind == effects.LINK
+        and not all(is_temporary(item, where) for item in _resolved(effect, where, folders))
+        for effect in changes
+    ) or any(effect.command.program == "mount" for effect in changes)
 
 
 def on_allowlist(reading: Reading, policy: Policy) -> Finding | None:
@@ -435,7 +518,7 @@ def _is_delicate(effect: Effect, targets: list[Target], where: Surroundings) -> 
             ):
                 return True
             outside = "/.git/" in path or not is_within(path, root)
-            if link and outside and not is_temporary(item, where):
+            if link and outside and (effect.why == "hard" or not is_temporary(item, where)):
                 return True
     return False
 
@@ -569,7 +652,11 @@ def reason(best: Finding) -> str:
         )
     if rule == rules.UNREADABLE_COMMAND:
         held = "Denied" if best.decision == "deny" else "Held"
-        way = "less at once" if "time allowed" in detail else "a complete command in plain syntax"
+        way = "a complete command in plain syntax"
+        if "time allowed" in detail:
+            way = "less at once"
+        elif "the parser " in detail:
+            way = "it once more, and ask the person to look when that does not help"
         return (
             f"{held}: the command could not be read ({shown(detail, 300)}), and what can't be "
             f"read is never allowed. Send {way}."

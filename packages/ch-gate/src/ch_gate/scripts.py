@@ -282,7 +282,7 @@ class _Sed:
             return True
         if verb in _SED_LABELS:
             self.skip(" \t")
-            while self.at < len(self.text) and self.text[self.at] not in ";\n}":
+            while self.at < len(self.text) and self.text[self.at] not in " \t;\n}":
                 self.at += 1
             return True
         if verb in _SED_NUMBERS:

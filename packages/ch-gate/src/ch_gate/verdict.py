@@ -112,6 +112,7 @@ def surroundings(cwd: str, project: str | None) -> Surroundings:
         places.home(),
         tuple(temporary),
         (places.config_dir(), places.state_dir(), places.default_state_dir()),
+        real=os.path.realpath,
     )
 
 

@@ -195,18 +195,37 @@ WRAPPERS = {
     "arch": Wrapper("e"),
     "linux32": Wrapper(),
     "linux64": Wrapper(),
-    "setarch": Wrapper(operands=1),
     "watch": Wrapper("nq", "interval equexit", joined=True),
+    "watchexec": Wrapper("wietdsfWEo", "watch exts ignore filter signal debounce", joined=True),
+    "prlimit": Wrapper("po", "pid output", lookup="-p --pid"),
+    "setpriv": Wrapper(
+        "",
+        "reuid regid groups inh-caps ambient-caps bounding-set securebits pdeathsig "
+        "selinux-label apparmor-profile landlock-access landlock-rule",
+    ),
+    "choom": Wrapper("np", "adjust pid", lookup="-p --pid"),
+    "i386": Wrapper(),
+    "x86_64": Wrapper(),
+    "valgrind": Wrapper(),
+    "heaptrack": Wrapper("po"),
+    "faketime": Wrapper("f", operands=1),
+    "cpulimit": Wrapper("lpe", "limit pid exe"),
+    "eatmydata": Wrapper(),
+    "gosu": Wrapper(operands=1),
+    "su-exec": Wrapper(operands=1),
+    "tini": Wrapper("pe"),
+    "dumb-init": Wrapper("r", "rewrite"),
+    "shx": Wrapper(),
     "script": Wrapper(
         "cBEIOTmo",
         "command log-io log-in log-out log-timing echo output-limit",
         script="-c --command",
         operands=1,
     ),
-    "entr": Wrapper(),
+    "entr": Wrapper("s", script="-s"),
     "xargs": Wrapper(
         "aEILnPRsSdJ",
-        "arg-file delimiter max-args max-procs max-chars process-slot-var eof",
+        "arg-file delimiter max-args max-procs max-chars process-slot-var",
         attached="eil",
         appended=True,
         transparent=True,
@@ -219,7 +238,6 @@ WRAPPERS = {
     ),
     "busybox": Wrapper(lookup="--list --help --list-full"),
     "toybox": Wrapper(lookup="--help --list --long"),
-    "direnv": Wrapper(),
 }
 
 # Programs whose subcommand starts another command. "" is the program alone, unless the word after
@@ -233,7 +251,7 @@ _UV = Wrapper(
     "python-platform index-strategy keyring-provider resolution prerelease fork-strategy "
     "exclude-newer link-mode refresh-package upgrade-package reinstall-package no-build-package "
     "no-binary-package config-setting cache-dir color config-file only-group no-group no-extra "
-    "python-preference allow-insecure-host constraints overrides module-path",
+    "python-preference allow-insecure-host constraints overrides",
 )
 RUNNERS: dict[str, dict[str, Wrapper]] = {
     "uv": {"run": _UV, "tool run": _UV, "x": _UV},
@@ -263,8 +281,13 @@ RUNNERS: dict[str, dict[str, Wrapper]] = {
     "dotenv": {"run": Wrapper("f"), "": Wrapper("fe", "file")},
     "conda": {"run": Wrapper("np", "name prefix cwd")},
     "mamba": {"run": Wrapper("np", "name prefix cwd")},
-    "nix": {"develop": _BINARY},
     "cross-env": {"": Wrapper(assignments=True)},
+    "perf": {
+        "stat": Wrapper("eoxIrpCtGd", "event output repeat"),
+        "record": Wrapper("eoFcpCtmg", "event output freq count"),
+        "trace": Wrapper("eoFcpCt", "event output"),
+    },
+    "rr": {"record": _BINARY},
 }
 _OWN_SUBCOMMANDS = frozenset(
     {"install", "i", "add", "a", "ci", "init", "create", "list", "ls", "why", "test", "t", "start",
@@ -291,20 +314,42 @@ _BEFORE = {
 INTERPRETERS = {
     # program: options that hold program text, options that take another value, long ones
     "python": ("c", "WXmQ", frozenset({"check-hash-based-pycs"})),
-    "node": ("ep", "rC", frozenset({"require", "import", "loader", "conditions"})),
+    "node": ("e", "rC", frozenset({"require", "import", "loader", "conditions"})),
     "ruby": ("e", "rIEC", frozenset()),
     "perl": ("eE", "", frozenset()),
     "php": ("rBRE", "dczf", frozenset({"run"})),
     "lua": ("e", "l", frozenset()),
     "Rscript": ("e", "", frozenset()),
     "osascript": ("e", "l", frozenset()),
-    "bun": ("ep", "", frozenset()),
+    "bun": ("e", "", frozenset()),
     "deno": ("", "", frozenset()),
+    "tclsh": ("", "", frozenset()),
+    "wish": ("", "", frozenset()),
+    "gnuplot": ("e", "", frozenset()),
+    "octave": ("", "p", frozenset({"path"})),
+    "guile": ("c", "Ll", frozenset()),
+    "racket": ("e", "lrtp", frozenset()),
+    "julia": ("eE", "pLCJ", frozenset({"project"})),
+    "R": ("e", "fg", frozenset()),
+    "elixir": ("e", "rpS", frozenset()),
+    "erl": ("", "", frozenset()),
+    "ghci": ("e", "", frozenset()),
+    "ghc": ("e", "", frozenset()),
+    "scala": ("e", "", frozenset()),
+    "groovy": ("e", "c", frozenset()),
+    "clojure": ("e", "", frozenset()),
+    "bb": ("e", "", frozenset()),
+    "raku": ("e", "I", frozenset()),
+    "jshell": ("", "", frozenset()),
+    "sbcl": ("", "", frozenset({"load"})),
+    "swipl": ("g", "", frozenset()),
 }
 CODE_LONG = {
-    "node": ("--eval", "--print"),
+    "node": ("--eval",),
     "php": ("--run",),
-    "bun": ("--eval", "--print"),
+    "bun": ("--eval",),
+    "octave": ("--eval",),
+    "sbcl": ("--eval",),
 }
 _VERSIONED = r"(python|pypy|node|ruby|perl|php|lua|luajit)[0-9.]*[a-z]?$|nodejs$"
 _STEMS = ("py", "no", "ru", "pe", "ph", "lu")
@@ -370,6 +415,13 @@ LOADING_VARIABLES = (
     r"|PERL5(?:OPT|LIB|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONHOME|GIT_CONFIG_\w+|GIT_EXEC_PATH"
     r"|GIT_TEMPLATE_DIR|IFS"
 )
+# Variables that do so with some of their values only.
+LOADING_VALUES = {
+    "NODE_OPTIONS": r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval)\b",
+    "MAKEFLAGS": r"eval|\$|SHELL",
+    "GNUMAKEFLAGS": r"eval|\$|SHELL",
+    "PATH": r"(?:^|:)(?:\.|\$PWD|\$\{PWD\}|\$\(pwd\))?/?(?::|$)",
+}
 
 
 def hides_substitution(text: str) -> bool:
@@ -507,6 +559,11 @@ def _variables(command: Command) -> list[Text | Wrapped | Unread]:
             name == "IFS" or assignment.value is None
         ):
             found.append(_unread(command, f"{name} changes what later programs run"))
+        if name in LOADING_VALUES and assignment.value is not None:
+            given = assignment.value.value
+            text = assignment.value.source.strip("'\"") if given is None else given
+            if re.search(LOADING_VALUES[name], text):
+                found.append(_unread(command, f"{name} changes what later programs run"))
         if name in COMMAND_VARIABLES and assignment.value is not None:
             word = assignment.value
             if word.value is None:
@@ -538,7 +595,14 @@ def _wrapped(
     assignments = []
     while wrapper.assignments and operands:
         head, equals, tail = (operands[0].prefix).partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", head):
+        if name in ("env", "genv"):
+            # `env - CMD`, and any text before the sign
+            if operands[0].value == "-":
+                operands = operands[1:]
+                continue
+            if not equals:
+                break
+        elif not equals or not re.fullmatch(r"[A-Za-z_]\w*", head):
             break
         word = operands[0]
         value = made(tail, word) if word.literal else word
@@ -548,6 +612,8 @@ def _wrapped(
     if scanned.unknown is not None and (not operands or scanned.unknown is not operands[0]):
         return [_unread(command, f"an option of {name} is known only at run time")]
     if not operands:
+        if command.appended:
+            return [_unread(command, f"what {name} starts comes at run time")]
         return list(_variables_of(command, assignments))
     if wrapper.joined and not scanned.has("-x", "--exec"):
         return [_joined(command, operands, name)]
@@ -577,11 +643,10 @@ def _shell_option(
     """A text given by an option such as `su -c TEXT`, wherever among the words it stands."""
     name = command.program or ""
     scanned = scan(words, wrapper.valued, wrapper.attached, frozenset(wrapper.long_valued.split()))
-    for given, value in scanned.options:
-        if given in wrapper.script.split():
-            if value is None:
-                return [_unread(command, f"the text given to {name} is known only at run time")]
-            return [Text(value, name, (command.start, command.end), "posix")]
+    for value in scanned.given(*wrapper.script.split()):
+        if value is None:
+            return [_unread(command, f"the text given to {name} is known only at run time")]
+        return [Text(value, name, (command.start, command.end), "posix")]
     if name in ("su", "script"):
         # without a text they start a shell that reads standard input, or nothing
         return _from_input(command, name, "posix")
@@ -591,8 +656,10 @@ def _shell_option(
 def _shell(command: Command) -> list[Text | Wrapped | Unread]:
     name = command.program or "sh"
     dialect = SHELLS[name]
-    words = [word for word in command.words[1:] if not (word.value or "").startswith("+")]
-    scanned = scan(words, "oO", "", frozenset({"rcfile", "init-file"}), leading=True)
+    scanned = scan(
+        _without_set_options(command.words[1:]),
+        "", "", frozenset({"rcfile", "init-file"}), leading=True,
+    )  # fmt: skip
     if scanned.has("--version", "--help"):
         return []
     if scanned.unknown is not None:
@@ -630,6 +697,29 @@ def _shell(command: Command) -> list[Text | Wrapped | Unread]:
     if command.appended:
         return [_unread(command, f"what {name} runs comes at run time")]
     return _from_input(command, name, dialect)
+
+
+def _without_set_options(words: list[Word]) -> list[Word]:
+    """A shell's words without `+x`, and without the names that each `o` and `O` takes."""
+    kept: list[Word] = []
+    position = 0
+    while position < len(words):
+        text = words[position].value
+        if text is None or text[:1] not in ("-", "+") or text in ("-", "--"):
+            return kept + words[position:]
+        if not text.startswith("--"):
+            names = sum(letter in "oO" for letter in text[1:])
+            if text[0] == "-":
+                rest = text.replace("o", "").replace("O", "")
+                kept += [made(rest, words[position])] if len(rest) > 1 else []
+            position += 1 + names
+            continue
+        kept.append(words[position])
+        if text in ("--rcfile", "--init-file"):
+            position += 1
+            kept += words[position : position + 1]
+        position += 1
+    return kept
 
 
 def _script(command: Command, word: Word, name: str, dialect: str) -> list[Text | Wrapped | Unread]:
@@ -866,6 +956,11 @@ def _interpreter(command: Command, kind: str) -> list[Text | Wrapped | Unread]:
             if module[0].value in ("code", "asyncio", "pdb") and (command.fed_by or command.input):
                 return [_unread(command, f"{module[0].value} runs what it reads")]
             return [Wrapped(module, appended=command.appended, same=True)]
+    if kind in ("node", "bun", "deno"):
+        scanned = scan(command.words[1:], "rC", "", INTERPRETERS["node"][2], leading=True)
+        loaded = scanned.given("-r", "--require", "--import", "--loader")
+        if any(value is None or value.startswith("data:") for value in loaded):
+            return [_unread(command, f"{command.program} loads a program text from an option")]
     texts, known = program_texts(command, kind)
     if known:
         script = _script_words(command, kind) if texts is None else []
@@ -873,6 +968,14 @@ def _interpreter(command: Command, kind: str) -> list[Text | Wrapped | Unread]:
     if texts is None:
         return []
     return [_unread(command, f"the program given to {command.program} is known only at run time")]
+
+
+def _without_unicode(word: Word) -> Word:
+    text = word.value
+    if text is None or "C" not in text or not text.startswith("-"):
+        return word
+    rest = re.sub(r"^-([acfnpsStTuUwWXlh0-9]*)C[IOESioDALa0-9]*", r"-\1", text)
+    return word if rest == text else made(rest, word)
 
 
 def _python_module(command: Command) -> list[Word] | None:
@@ -932,16 +1035,20 @@ def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
     words = command.words[1:]
     if kind == "python" and _python_module(command):
         return None, True
-    attached = {"perl": "MmIxFlCD0Vi", "ruby": "FKTWxi0", "python": ""}.get(kind, "")
+    attached = {"perl": "MmIxFDVi", "ruby": "FKTWxi"}.get(kind, "")
+    if kind == "perl":
+        # `-CSD` before other letters: its own letters are no options
+        words = [_without_unicode(word) for word in words]
     long_names = long_valued | {name[2:] for name in CODE_LONG.get(kind, ())}
     scanned = scan(words, code + valued, attached, long_names, leading=True)
     if kind == "php" and words and words[0].value == "-a":
         return [], True
     names = [f"-{letter}" for letter in code] + list(CODE_LONG.get(kind, ()))
     texts = [value for given, value in scanned.options if given in names]
-    if kind in ("node", "bun") and texts == [None] and not scanned.has("-e", "--eval"):
-        # `node -p` without a text
-        return [], False
+    if kind in ("node", "bun") and scanned.has("-p", "--print") and not texts:
+        texts = [word.value for word in scanned.operands[:1]] or [None]
+    if kind == "perl":
+        texts += [f"use {value};" for value in scanned.given("-M", "-m") if texts]
     if texts:
         return [text for text in texts if text is not None], None not in texts
     if scanned.unknown is not None:
@@ -960,6 +1067,8 @@ def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
         operands = []
     if operands:
         value = operands[0].value
+        if any(part.kind == "process" for part in operands[0].parts):
+            return [], False
         if value is None:
             return [], operands[0].literal or not operands[0].may_split
         if value in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
@@ -995,6 +1104,11 @@ def _remote(command: Command) -> list[Text | Wrapped | Unread]:
     return [_unread(command, f"{command.program} hands text to another program to run")]
 
 
+def _is_stream(word: str | None) -> bool:
+    """Whether a file to read a program from is standard input, a pipe or not known."""
+    return word is None or word == "-" or word.startswith(("/dev/", "/proc/"))
+
+
 def awk_options(command: Command) -> Scanned:
     """The options of an awk command."""
     return scan(
@@ -1022,14 +1136,16 @@ def _awk(command: Command) -> list[Text | Wrapped | Unread]:
     from .scripts import awk
 
     texts = awk_texts(command)
-    if texts is None or awk_options(command).unknown:
+    options = awk_options(command)
+    files = options.given("-f", "--file", "-E", "--exec")
+    if texts is None or options.unknown or any(_is_stream(name) for name in files):
         return [_unread(command, "the program given to awk is known only at run time")]
     found = [awk(text) for text in texts]
     if any(script.runs for script in found):
         return [_unread(command, "the awk program starts other programs")]
     if any(script.unclear for script in found):
         return [_unread(command, "the awk program can't be read")]
-    if awk_options(command).has("-l", "--load"):
+    if options.has("-l", "--load"):
         return [_unread(command, "awk loads code")]
     return []
 
@@ -1039,6 +1155,8 @@ def sed_texts(command: Command) -> list[str] | None:
     from .scripts import script_text
 
     scanned = scan(command.words[1:], "efl", "iI", frozenset({"expression", "file", "line-length"}))
+    if any(_is_stream(name) for name in scanned.given("-f", "--file")):
+        return None
     texts = scanned.given("-e", "--expression")
     if not texts and not scanned.has("-f", "--file") and scanned.operands:
         texts = [script_text(scanned.operands[0])]
@@ -1060,12 +1178,180 @@ def _sed(command: Command) -> list[Text | Wrapped | Unread]:
     return []
 
 
+def _nix(command: Command) -> list[Text | Wrapped | Unread]:
+    for position, word in enumerate(command.words[1:], 1):
+        if word.value in ("-c", "--command") and command.words[position + 1 :]:
+            return [Wrapped(command.words[position + 1 :])]
+    return []
+
+
 def _nix_shell(command: Command) -> list[Text | Wrapped | Unread]:
     return _shell_option(
         command,
         command.words[1:],
         Wrapper("pIA", "run command packages attr arg argstr", script="--run --command"),
     )
+
+
+def _double_dash(command: Command) -> list[Text | Wrapped | Unread]:
+    """`time -- CMD`: the word after `time` is no program."""
+    return [Wrapped(command.words[1:])] if command.words[1:] else []
+
+
+def _setarch(command: Command) -> list[Text | Wrapped | Unread]:
+    words = command.words[1:]
+    if words and not (words[0].value or "-").startswith("-"):
+        words = words[1:]
+    return _wrapped(command, Wrapper(), words)
+
+
+def _gdb(command: Command) -> list[Text | Wrapped | Unread]:
+    values = [word.value for word in command.words[1:]]
+    for position, value in enumerate(values):
+        if value in ("--args", "-args"):
+            return [Wrapped(command.words[position + 2 :])] if values[position + 1 :] else []
+        name = (value or "").lstrip("-").partition("=")[0]
+        if value is None or (
+            value.startswith("-") and name in ("ex", "x", "eval-command", "command", "iex", "ix")
+        ):
+            return [_unread(command, "a debugger runs commands it is given")]
+    return []
+
+
+def _fd(command: Command) -> list[Text | Wrapped | Unread]:
+    words = command.words[1:]
+    for position, word in enumerate(words):
+        if word.value in ("-x", "-X", "--exec", "--exec-batch"):
+            inner = []
+            for item in words[position + 1 :]:
+                if item.value == ";":
+                    break
+                inner.append(item)
+            return [Wrapped(inner, appended=True)] if inner else []
+    return []
+
+
+def _rg(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "efgtTABCmjMrE", "", frozenset({"pre", "hostname-bin"}))
+    if any(scanned.given("--pre")[:1]) or scanned.given("--hostname-bin"):
+        return [_unread(command, "an option of rg runs a program on each file")]
+    return []
+
+
+def _hyperfine(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(
+        command.words[1:], "wmMrpPDLsuSnc", "",
+        frozenset({"warmup", "min-runs", "max-runs", "runs", "prepare", "parameter-scan",
+                   "parameter-list", "style", "time-unit", "shell", "setup", "cleanup",
+                   "command-name", "export-json", "export-csv", "export-markdown", "output",
+                   "input", "conclude"}),
+    )  # fmt: skip
+    texts = [word.value for word in scanned.operands]
+    texts += scanned.given("-p", "--prepare", "-s", "--setup", "-c", "--cleanup", "--conclude")
+    if None in texts:
+        return [_unread(command, "what hyperfine runs is known only at run time")]
+    span = (command.start, command.end)
+    return [Text(text, "hyperfine", span, "posix", appended=True) for text in texts if text]
+
+
+def _go(command: Command) -> list[Text | Wrapped | Unread]:
+    for word in command.words[1:]:
+        name = (word.value if word.value is not None else word.prefix).lstrip("-")
+        if name.partition("=")[0] in ("exec", "toolexec", "vettool") and word.prefix[:1] == "-":
+            return [_unread(command, "an option of go runs another program")]
+    return []
+
+
+def _make(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(
+        command.words[1:], "CfIoWE", "jlO",
+        frozenset({"directory", "file", "makefile", "include-dir", "eval", "old-file", "what-if"}),
+    )  # fmt: skip
+    if scanned.given("-E", "--eval"):
+        return [_unread(command, "make runs a text it is given")]
+    if any(_is_stream(name) for name in scanned.given("-f", "--file", "--makefile")):
+        return [_unread(command, "the makefile is known only at run time")]
+    for word in scanned.operands:
+        if re.match(
+            r"(?:MAKEFLAGS|GNUMAKEFLAGS|SHELL|\.SHELLFLAGS|MAKEFILES)\s*[:+?!]*=", word.prefix
+        ):
+            return [_unread(command, f"{word.prefix.partition('=')[0]} changes what make runs")]
+    return []
+
+
+def _npm(command: Command) -> list[Text | Wrapped | Unread]:
+    for word in command.words[1:]:
+        text = word.value if word.value is not None else word.prefix
+        if text.startswith(("--script-shell", "--shell=", "--node-options", "--init-module")):
+            return [_unread(command, "an option changes the program that runs scripts")]
+        if text == "--":
+            break
+    return _runner(command, command.program or "")
+
+
+def _apt(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "otc", "", frozenset({"option", "config-file"}))
+    for value in scanned.given("-o", "--option"):
+        if value is None or re.search(r"(?i)invoke|dpkg::|dir::bin|::run|proxy-auto", value):
+            return [_unread(command, "an option of apt runs a command")]
+    return []
+
+
+def _zip(command: Command) -> list[Text | Wrapped | Unread]:
+    for word in command.words[1:]:
+        if (word.value or "").startswith(("-TT", "--unzip-command")):
+            return [_unread(command, "an option of zip runs a command")]
+    return []
+
+
+def _compgen(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "oAGWFCXPS")
+    lists = scanned.given("-W")
+    if scanned.has("-C", "-F") or any(
+        value is None or re.search(r"[$`]", value) for value in lists
+    ):
+        return [_unread(command, f"{command.program} evaluates what it is given")]
+    return []
+
+
+def _man(command: Command) -> list[Text | Wrapped | Unread]:
+    scanned = scan(command.words[1:], "PCLmMSserEp", "H", frozenset({"pager", "html"}))
+    if scanned.has("-P", "--pager", "-H", "--html"):
+        return [_unread(command, "an option of man runs a program")]
+    return []
+
+
+def _less(command: Command) -> list[Text | Wrapped | Unread]:
+    for word in command.words[1:]:
+        text = word.value if word.value is not None else word.prefix
+        if text.startswith("+") and not re.fullmatch(r"\++(?:/.*|[GgF]|\d+)?", text):
+            return [_unread(command, f"{command.program} runs a command of its own")]
+    return []
+
+
+def _fzf(command: Command) -> list[Text | Wrapped | Unread]:
+    for word in command.words[1:]:
+        if (word.value or word.prefix).startswith(("--preview", "--bind")):
+            return [_unread(command, "fzf runs a command it is given")]
+    return []
+
+
+def _crontab(command: Command) -> list[Text | Wrapped | Unread]:
+    if [word.value for word in command.words[1:]] == ["-l"]:
+        return []
+    return _remote(command)
+
+
+def _cmake(command: Command) -> list[Text | Wrapped | Unread]:
+    words = command.words[1:]
+    for position, word in enumerate(words[:-1]):
+        verb = words[position + 1].value
+        if word.value == "-E" and verb in ("env", "time", "chdir"):
+            wrapper = Wrapper(
+                "", "unset modify", assignments=verb == "env", operands=int(verb == "chdir")
+            )
+            return _wrapped(command, wrapper, words[position + 2 :])
+    return []
 
 
 def _docker(command: Command) -> list[Text | Wrapped | Unread]:
@@ -1110,7 +1396,30 @@ _SPECIAL: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
     "mosh": _ssh,
     "at": _remote,
     "batch": _remote,
-    "crontab": _remote,
+    "crontab": _crontab,
+    "--": _double_dash,
+    "setarch": _setarch,
+    "gdb": _gdb,
+    "lldb": _gdb,
+    "fd": _fd,
+    "fdfind": _fd,
+    "rg": _rg,
+    "hyperfine": _hyperfine,
+    "go": _go,
+    "make": _make,
+    "gmake": _make,
+    "npm": _npm,
+    "pnpm": _npm,
+    "yarn": _npm,
+    "apt": _apt,
+    "apt-get": _apt,
+    "zip": _zip,
+    "compgen": _compgen,
+    "man": _man,
+    "less": _less,
+    "more": _less,
+    "fzf": _fzf,
+    "cmake": _cmake,
     "tmux": _remote,
     "screen": _remote,
     "expect": _remote,
@@ -1122,5 +1431,6 @@ _SPECIAL: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
     "gsed": _sed,
     "docker": _docker,
     "podman": _docker,
+    "nix": _nix,
     "nix-shell": _nix_shell,
 }
