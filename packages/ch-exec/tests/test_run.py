@@ -37,16 +37,21 @@ def wait_for(condition, seconds=20.0, what="it"):
 
 
 def with_word(word):
-    """The ids of living processes one of whose arguments is `word`."""
+    """The ids of living processes of this test session one of whose arguments is `word`.
+
+    The same tests may run at the same time in another environment: what counts is the folder.
+    """
+    own = os.path.dirname(os.environ["HOME"])
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
+            folder = os.readlink(entry / "cwd")
         except OSError:
             continue
-        if word.encode() in words:
+        if word.encode() in words and folder.startswith(f"{own}/"):
             found.append(int(entry.name))
     return found
 
