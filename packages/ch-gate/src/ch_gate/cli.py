@@ -107,7 +107,11 @@ def _text(path: str, streams: tool.Streams) -> str:
     from ch_contract import files
     from ch_contract.documents import LIMIT_BYTES
 
-    data = streams.stdin.read(LIMIT_BYTES) if path == "-" else files.read(path, LIMIT_BYTES)
+    data = (
+        streams.stdin.read(LIMIT_BYTES)
+        if path == "-"
+        else files.read(path, LIMIT_BYTES, regular=False)
+    )
     if data is None:
         raise Problem("system", f"cannot read {path}: there is no such file")
     try:
