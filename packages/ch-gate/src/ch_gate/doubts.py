@@ -33,6 +33,15 @@ _BACKTICKS = r"(?:[^`\\]|\\.)*"
 _COMMENT = r"(?:^|(?<=[\s;&|()<>`]))#[^\n]*\\\n"
 
 
+def children(node: Node) -> list[tuple[str, Any]]:
+    """The nodes and lists in a node, but for its places: two thirds of a tree are places."""
+    return [
+        (key, value)
+        for key, value in node.items()
+        if value.__class__ is list or (value.__class__ is dict and "Offset" not in value)
+    ]
+
+
 def refuse(text: str, dialect: str, tree: Node) -> None:
     """Raise Unreadable where `tree` may not be what the shell of `dialect` makes of `text`."""
     if text.endswith("\\") and (len(text) - len(text.rstrip("\\"))) % 2:
@@ -59,7 +68,7 @@ def _comments(text: str, tree: Node) -> None:
                 quoted.append(item)
             if "Hdoc" in item:
                 quoted.append(item["Hdoc"])
-            waiting += [value for value in item.values() if isinstance(value, (dict, list))]
+            waiting += [value for _key, value in children(item)]
     spans = [(item["Pos"]["Offset"], item["End"]["Offset"]) for item in quoted if "Pos" in item]
     for found in re.finditer(_COMMENT, text):
         place = len(text[: found.start()].encode("utf-8", "surrogatepass"))
@@ -100,9 +109,8 @@ def _quotes(data: bytes, dialect: str, tree: Node) -> None:
         elif kind == "ParamExp" and doubled:
             op = item.get("Exp", {}).get("Op")
             literal = dialect != "bash" or op not in _PATTERN_OPS
-        for key, value in item.items():
-            if isinstance(value, (dict, list)):
-                waiting.append((value, doubled or key == "Hdoc", literal))
+        for key, value in children(item):
+            waiting.append((value, doubled or key == "Hdoc", literal))
 
 
 # -- strings that are evaluated once more -------------------------------------------------------
@@ -122,14 +130,19 @@ _AWK = frozenset({"awk", "gawk", "mawk", "nawk"})
 class Strings:
     """What a whole text holds of quoted substitutions, and whether something evaluates strings."""
 
-    __slots__ = ("evaluates", "quoted")
+    __slots__ = ("evaluates", "idle", "quoted")
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         self.quoted: list[str] = []
         self.evaluates = False
+        # without these signs no word of it, or of a text in it, holds a substitution or a table
+        bare = text.replace("'", "").replace('"', "")
+        self.idle = not any(sign in bare for sign in ("$", "`", "\\", "BASH", "{"))
 
     def take(self, text: str, tree: Node) -> None:
         """Add what the tree of one program holds. Raises Unreadable for a table of aliases."""
+        if self.idle:
+            return
         waiting: list[tuple[Any, str]] = [(tree, "")]
         hidden = "$" in text or "`" in text or "\\" in text
         while waiting:
@@ -160,9 +173,7 @@ class Strings:
                     held = re.sub(_FIELDS, "", held)
                 if "$(" in held or "`" in held:
                     self.quoted.append(held)
-            waiting += [
-                (value, program) for value in item.values() if isinstance(value, (dict, list))
-            ]
+            waiting += [(value, program) for _key, value in children(item)]
 
     def collide(self, read: set[str]) -> bool:
         """Whether a quoted substitution may be evaluated; `read` are the texts judged as programs.

@@ -145,7 +145,7 @@ class _Lowering:
         # texts being read, to stop one that hands itself on
         self.stack: list[tuple[str, str]] = []
         self.here = _Text(reading.text, reading.dialect, None)
-        self.strings = doubts.Strings()
+        self.strings = doubts.Strings(reading.text)
 
     def top(self) -> None:
         if not self.reading.text.isascii() or "&" in self.reading.text:
