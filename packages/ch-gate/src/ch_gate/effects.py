@@ -259,7 +259,7 @@ PROGRAMS: dict[str, Rule] = {
     ),
     **_rows("ast-grep sg", Rule(EDIT, NONE, when="-U --update-all -i --interactive")),
     "xmlstarlet": Rule(EDIT, NONE, when="-L --inplace"),
-    "tidy": Rule(EDIT, ALL, when="-m -o --output-file", values="-o --output-file", valued="o"),
+    "tidy": Rule(EDIT, ALL, when="-m -o", values="-o", valued="o"),
     **_rows("awk gawk", Rule(EDIT, NONE, when="-i --include", valued="Fvfe")),
     # an option names the file that is written
     **_rows(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from . import characters, effects, rules
+from . import effects, rules
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
 from .paths import MAYBE, NO, YES, Protected, Surroundings, Target, is_temporary, is_within, target
 from .patterns import Pattern, Texts
@@ -113,10 +113,18 @@ def findings(reading: Reading, where: Surroundings, policy: Policy) -> list[Find
 # -- the rules, one function each ------------------------------------------------------------------
 
 
+_PLAIN = frozenset(chr(code) for code in (9, 10, *range(32, 127))) - {"&", "\\"}
+
+
 def suspicious(reading: Reading) -> list[Finding]:
     """Characters that hide what runs, and damage of copying."""
-    found = []
+    found: list[Finding] = []
     text = reading.text
+    if _PLAIN.issuperset(text):
+        # nearly every command: nothing to look for, in what an escape makes neither
+        return found
+    from . import characters
+
     odd = characters.oddities(text, reading.quoted if reading.cause is None else None)
     proposal = characters.mended(text, odd) if odd else None
     for oddity in odd:
@@ -684,6 +692,7 @@ def reason(best: Finding) -> str:
 
 def judge_change(path: str, where: Surroundings, policy: Policy) -> VerdictPart:
     """The verdict's part for one file change."""
+    from . import characters
     from .words import QUOTED, Part, Word
 
     word = Word([Part(QUOTED, path)], 0, len(path), path)

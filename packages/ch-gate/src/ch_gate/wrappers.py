@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from .commands import Assignment, Command, Unread
-from .options import Scanned, scan
+from .options import scan
 from .words import Word, made
 
 TYPE_CHECKING = False
@@ -460,8 +460,12 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
     if name in EVALUATING and any(
         hides_substitution(word.value or "") for word in command.words[1:]
     ):
-        found.append(_unread(command, f"{name} evaluates a quoted substitution"))
+        found.append(unread(command, f"{name} evaluates a quoted substitution"))
     special = _SPECIAL.get(name)
+    if special is None and name in _LAUNCHERS:
+        from .launchers import LAUNCHERS
+
+        special = LAUNCHERS[name]
     if special is not None:
         return found + special(command)
     if name in SHELLS:
@@ -471,16 +475,16 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
     code = interpreter(name)
     if code is not None:
         found += _interpreter(command, code)
-        return found + (_runner(command, name) if name in RUNNERS else [])
+        return found + (runner(command, name) if name in RUNNERS else [])
     wrapper = WRAPPERS.get(name)
     if wrapper is not None:
-        return found + _wrapped(command, wrapper, command.words[1:])
+        return found + wrapped(command, wrapper, command.words[1:])
     if name in RUNNERS:
-        return found + _runner(command, name)
+        return found + runner(command, name)
     return found
 
 
-def _runner(command: Command, name: str) -> list[Text | Wrapped | Unread]:
+def runner(command: Command, name: str) -> list[Text | Wrapped | Unread]:
     """What a program such as `uv run` or `npx` starts."""
     short, long = _BEFORE.get(name, ("", ""))
     rows = RUNNERS[name]
@@ -506,7 +510,7 @@ def _runner(command: Command, name: str) -> list[Text | Wrapped | Unread]:
 
 def _named(command: Command, wrapper: Wrapper, words: list[Word]) -> list[Text | Wrapped | Unread]:
     """The command behind a runner: a package's name may carry a version, and `--` may follow it."""
-    found = _wrapped(command, wrapper, words)
+    found = wrapped(command, wrapper, words)
     for item in found:
         if not isinstance(item, Wrapped):
             continue
@@ -538,15 +542,16 @@ def _replaced(command: Command) -> list[Text | Wrapped | Unread]:
     if any(sign in text and not text.startswith(sign + "/") for text in texts[:1]) or any(
         sign in text and text != sign for text in texts[1:]
     ):
-        return [_unread(command, f"what takes the place of {sign} becomes part of a program")]
+        return [unread(command, f"what takes the place of {sign} becomes part of a program")]
     if command.program in SHELLS and sign in texts[1:] and "-c" in texts[1:]:
         after = texts[1:].index("-c") + 2
         if texts[after : after + 1] == [sign]:
-            return [_unread(command, f"what takes the place of {sign} becomes the program")]
+            return [unread(command, f"what takes the place of {sign} becomes the program")]
     return []
 
 
-def _unread(command: Command, why: str) -> Unread:
+def unread(command: Command, why: str) -> Unread:
+    """What `command` would run and nobody can read, and `why`."""
     return Unread(why, command.start, command.end, command.source)
 
 
@@ -558,24 +563,23 @@ def _variables(command: Command) -> list[Text | Wrapped | Unread]:
         if re.fullmatch(LOADING_VARIABLES, name) and not (
             name == "IFS" or assignment.value is None
         ):
-            found.append(_unread(command, f"{name} changes what later programs run"))
+            found.append(unread(command, f"{name} changes what later programs run"))
         if name in LOADING_VALUES and assignment.value is not None:
             given = assignment.value.value
             text = assignment.value.source.strip("'\"") if given is None else given
             if re.search(LOADING_VALUES[name], text):
-                found.append(_unread(command, f"{name} changes what later programs run"))
+                found.append(unread(command, f"{name} changes what later programs run"))
         if name in COMMAND_VARIABLES and assignment.value is not None:
             word = assignment.value
             if word.value is None:
-                found.append(_unread(command, f"{name} is run as a command and not known"))
+                found.append(unread(command, f"{name} is run as a command and not known"))
             elif word.value.strip():
                 found.append(Text(word.value, name, (word.start, word.end), "posix", appended=True))
     return found
 
 
-def _wrapped(
-    command: Command, wrapper: Wrapper, words: list[Word]
-) -> list[Text | Wrapped | Unread]:
+def wrapped(command: Command, wrapper: Wrapper, words: list[Word]) -> list[Text | Wrapped | Unread]:
+    """What `words`, read by the table's row `wrapper`, start."""
     name = command.program or ""
     scanned = scan(
         words,
@@ -588,7 +592,7 @@ def _wrapped(
         return []
     found: list[Text | Wrapped | Unread] = []
     if wrapper.script:
-        found += _shell_option(command, words, wrapper)
+        found += shell_option(command, words, wrapper)
         if found:
             return found
     operands = scanned.operands
@@ -610,10 +614,10 @@ def _wrapped(
         operands = operands[1:]
     operands = operands[wrapper.operands :]
     if scanned.unknown is not None and (not operands or scanned.unknown is not operands[0]):
-        return [_unread(command, f"an option of {name} is known only at run time")]
+        return [unread(command, f"an option of {name} is known only at run time")]
     if not operands:
         if command.appended:
-            return [_unread(command, f"what {name} starts comes at run time")]
+            return [unread(command, f"what {name} starts comes at run time")]
         return list(_variables_of(command, assignments))
     if wrapper.joined and not scanned.has("-x", "--exec"):
         return [_joined(command, operands, name)]
@@ -630,14 +634,14 @@ def _joined(command: Command, words: list[Word], name: str) -> Text | Unread:
     """The words joined by blanks, for a shell."""
     values = [word.value for word in words]
     if None in values:
-        return _unread(command, f"the text given to {name} is known only at run time")
+        return unread(command, f"the text given to {name} is known only at run time")
     text = " ".join(value for value in values if value is not None)
     return Text(
         text, name, (words[0].start, words[-1].end), command.dialect if name == "eval" else "posix"
     )
 
 
-def _shell_option(
+def shell_option(
     command: Command, words: list[Word], wrapper: Wrapper
 ) -> list[Text | Wrapped | Unread]:
     """A text given by an option such as `su -c TEXT`, wherever among the words it stands."""
@@ -645,7 +649,7 @@ def _shell_option(
     scanned = scan(words, wrapper.valued, wrapper.attached, frozenset(wrapper.long_valued.split()))
     for value in scanned.given(*wrapper.script.split()):
         if value is None:
-            return [_unread(command, f"the text given to {name} is known only at run time")]
+            return [unread(command, f"the text given to {name} is known only at run time")]
         return [Text(value, name, (command.start, command.end), "posix")]
     if name in ("su", "script"):
         # without a text they start a shell that reads standard input, or nothing
@@ -663,17 +667,15 @@ def _shell(command: Command) -> list[Text | Wrapped | Unread]:
     if scanned.has("--version", "--help"):
         return []
     if scanned.unknown is not None:
-        return [_unread(command, f"what {name} runs is known only at run time")]
+        return [unread(command, f"what {name} runs is known only at run time")]
     for setting in scanned.values("--rcfile", "--init-file"):
         if setting != "/dev/null":
-            return [_unread(command, f"{name} reads commands from {setting}")]
+            return [unread(command, f"{name} reads commands from {setting}")]
     operands = scanned.operands
     if scanned.has("-c"):
         if not operands:
             return (
-                [_unread(command, f"what {name} runs comes at run time")]
-                if command.appended
-                else []
+                [unread(command, f"what {name} runs comes at run time")] if command.appended else []
             )
         text = operands[0]
         if text.value is None:
@@ -695,7 +697,7 @@ def _shell(command: Command) -> list[Text | Wrapped | Unread]:
     if operands and not scanned.has("-s"):
         return _script(command, operands[0], name, dialect)
     if command.appended:
-        return [_unread(command, f"what {name} runs comes at run time")]
+        return [unread(command, f"what {name} runs comes at run time")]
     return _from_input(command, name, dialect)
 
 
@@ -745,20 +747,20 @@ def _from_input(command: Command, name: str, dialect: str | None) -> list[Text |
     if redirect is not None:
         if redirect.body is not None:
             if redirect.body.value is None:
-                return [_unread(command, f"the text fed to {name} is known only at run time")]
+                return [unread(command, f"the text fed to {name} is known only at run time")]
             return [Text(redirect.body.value, name, span, dialect, takes_input=True)]
         if redirect.target.value == "/dev/null":
             return []
         if redirect.target.value is None or redirect.target.value.startswith("/dev/"):
-            return [_unread(command, f"the text fed to {name} is known only at run time")]
+            return [unread(command, f"the text fed to {name} is known only at run time")]
         return []
     if command.fed_by:
         text = printed(command.fed_by)
         if text is None:
-            return [_unread(command, f"nobody can read beforehand what is piped into {name}")]
+            return [unread(command, f"nobody can read beforehand what is piped into {name}")]
         return [Text(text, name, span, dialect, takes_input=True)]
     if "function" in command.contexts or "coproc" in command.contexts:
-        return [_unread(command, f"what {name} reads is known only at run time")]
+        return [unread(command, f"what {name} reads is known only at run time")]
     return []
 
 
@@ -794,7 +796,7 @@ def printed(commands: list[Command]) -> str | None:
 def _other_shell(command: Command) -> list[Text | Wrapped | Unread]:
     if command.words[1:] and (command.words[1].value or "") in ("--version", "--help", "-v"):
         return []
-    return [_unread(command, f"the gate can't read the language of {command.program}")]
+    return [unread(command, f"the gate can't read the language of {command.program}")]
 
 
 def _eval(command: Command) -> list[Text | Wrapped | Unread]:
@@ -811,7 +813,7 @@ def _trap(command: Command) -> list[Text | Wrapped | Unread]:
     if not words or words[0].value in ("-", "-p", "-l", "", "-P"):
         return []
     if words[0].value is None:
-        return [_unread(command, "the text given to trap is known only at run time")]
+        return [unread(command, "the text given to trap is known only at run time")]
     word = words[0]
     return [Text(word.value or "", "trap", (word.start, word.end), command.dialect)]
 
@@ -823,7 +825,7 @@ def _source(command: Command) -> list[Text | Wrapped | Unread]:
     name = command.program or "source"
     found = _script(command, words[0], name, command.dialect)
     if not found and (words[0].value or "").startswith(("/dev/", "/proc/")):
-        return [_unread(command, f"what {name} reads is known only at run time")]
+        return [unread(command, f"what {name} reads is known only at run time")]
     return found
 
 
@@ -834,7 +836,7 @@ def _alias(command: Command) -> list[Text | Wrapped | Unread]:
         if not equals:
             continue
         if word.value is None:
-            found.append(_unread(command, "an alias whose text is known only at run time"))
+            found.append(unread(command, "an alias whose text is known only at run time"))
         else:
             found.append(
                 Text(value, "alias", (word.start, word.end), command.dialect, appended=True)
@@ -845,13 +847,13 @@ def _alias(command: Command) -> list[Text | Wrapped | Unread]:
 def _hash(command: Command) -> list[Text | Wrapped | Unread]:
     scanned = scan(command.words[1:], "p")
     if scanned.has("-p"):
-        return [_unread(command, "hash -p gives a program another name")]
+        return [unread(command, "hash -p gives a program another name")]
     return []
 
 
 def _enable(command: Command) -> list[Text | Wrapped | Unread]:
     if scan(command.words[1:], "f").has("-f"):
-        return [_unread(command, "enable -f loads code into the shell")]
+        return [unread(command, "enable -f loads code into the shell")]
     return []
 
 
@@ -864,7 +866,7 @@ def _mapfile(command: Command) -> list[Text | Wrapped | Unread]:
 
 
 def _bind(command: Command) -> list[Text | Wrapped | Unread]:
-    return [_unread(command, f"{command.program} registers commands to run later")]
+    return [unread(command, f"{command.program} registers commands to run later")]
 
 
 def _env(command: Command) -> list[Text | Wrapped | Unread]:
@@ -872,14 +874,14 @@ def _env(command: Command) -> list[Text | Wrapped | Unread]:
     words = command.words[1:]
     scanned = scan(words, wrapper.valued, "", frozenset(wrapper.long_valued.split()), leading=True)
     if not scanned.has("-S", "--split-string"):
-        return _wrapped(command, wrapper, words)
+        return wrapped(command, wrapper, words)
     texts = scanned.values("-S", "--split-string")
     rest = [word.value for word in scanned.operands]
     if not texts or None in rest:
-        return [_unread(command, "the command given to env -S is known only at run time")]
+        return [unread(command, "the command given to env -S is known only at run time")]
     text = texts[0]
     if "$" in text or "\\" in text:
-        return [_unread(command, "env -S puts variables into the command")]
+        return [unread(command, "env -S puts variables into the command")]
     from .words import QUOTED, Part
 
     split = [
@@ -895,7 +897,7 @@ def _env(command: Command) -> list[Text | Wrapped | Unread]:
         [command.words[0], *split, *scanned.operands], command.start, command.end,
         command.source, dialect=command.dialect,
     )  # fmt: skip
-    return _wrapped(line, wrapper, line.words[1:])
+    return wrapped(line, wrapper, line.words[1:])
 
 
 def _find(command: Command) -> list[Text | Wrapped | Unread]:
@@ -918,31 +920,6 @@ def _find(command: Command) -> list[Text | Wrapped | Unread]:
     return found
 
 
-def _parallel(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(
-        command.words[1:], "jSNnLIaCPsdEpTW",
-        "", frozenset({"jobs", "arg-file", "colsep", "delay", "joblog", "timeout", "results",
-                       "tmpdir", "workdir", "retries", "max-args", "load", "memfree", "sshlogin"}),
-        leading=True,
-    )  # fmt: skip
-    if scanned.has("--version", "--help", "--citation"):
-        return []
-    template = []
-    for word in scanned.operands:
-        if word.value is not None and word.value.startswith(":::"):
-            break
-        template.append(word)
-    if not template or (template[0].value or "").startswith("{"):
-        return [_unread(command, "parallel runs the lines it is given as commands")]
-    if len(template) == 1:
-        # one word is a text for a shell, with what comes at run time put into it
-        word = template[0]
-        if word.value is None:
-            return [_unread(command, "what parallel runs is known only at run time")]
-        return [Text(word.value, "parallel", (word.start, word.end), "posix", appended=True)]
-    return [Wrapped(template, appended=True)]
-
-
 def _interpreter(command: Command, kind: str) -> list[Text | Wrapped | Unread]:
     """Whether an interpreter's program can be read; its meaning is `policy`'s.
 
@@ -952,22 +929,22 @@ def _interpreter(command: Command, kind: str) -> list[Text | Wrapped | Unread]:
         module = _python_module(command)
         if module is not None:
             if not module:
-                return [_unread(command, "the module that runs is known only at run time")]
+                return [unread(command, "the module that runs is known only at run time")]
             if module[0].value in ("code", "asyncio", "pdb") and (command.fed_by or command.input):
-                return [_unread(command, f"{module[0].value} runs what it reads")]
+                return [unread(command, f"{module[0].value} runs what it reads")]
             return [Wrapped(module, appended=command.appended, same=True)]
     if kind in ("node", "bun", "deno"):
         scanned = scan(command.words[1:], "rC", "", INTERPRETERS["node"][2], leading=True)
         loaded = scanned.given("-r", "--require", "--import", "--loader")
         if any(value is None or value.startswith("data:") for value in loaded):
-            return [_unread(command, f"{command.program} loads a program text from an option")]
+            return [unread(command, f"{command.program} loads a program text from an option")]
     texts, known = program_texts(command, kind)
     if known:
         script = _script_words(command, kind) if texts is None else []
         return [Wrapped(script, appended=command.appended, same=True)] if script else []
     if texts is None:
         return []
-    return [_unread(command, f"the program given to {command.program} is known only at run time")]
+    return [unread(command, f"the program given to {command.program} is known only at run time")]
 
 
 def _without_unicode(word: Word) -> Word:
@@ -1088,292 +1065,6 @@ def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
     return None, True
 
 
-def _ssh(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "BbcDEeFIiJLlmOopQRSWw", leading=True)
-    if scanned.has("-V", "-Q", "-G"):
-        return []
-    if any(
-        re.match(r"(?i)(proxycommand|localcommand|permitlocalcommand|knownhostscommand)", value)
-        for value in scanned.values("-o")
-    ):
-        return [_unread(command, "an option of ssh runs a command")]
-    return [_unread(command, "it runs on another machine")]
-
-
-def _remote(command: Command) -> list[Text | Wrapped | Unread]:
-    return [_unread(command, f"{command.program} hands text to another program to run")]
-
-
-def _is_stream(word: str | None) -> bool:
-    """Whether a file to read a program from is standard input, a pipe or not known."""
-    return word is None or word == "-" or word.startswith(("/dev/", "/proc/"))
-
-
-def awk_options(command: Command) -> Scanned:
-    """The options of an awk command."""
-    return scan(
-        command.words[1:],
-        "FvfielEW",
-        "odp" if command.program == "gawk" else "",
-        frozenset({"file", "assign", "source", "field-separator", "include", "exec", "load"}),
-        leading=True,
-    )
-
-
-def awk_texts(command: Command) -> list[str] | None:
-    """The program texts of an awk command; None when one is known only at run time."""
-    from .scripts import script_text
-
-    scanned = awk_options(command)
-    texts = scanned.given("-e", "--source")
-    if not texts and not scanned.has("-f", "--file", "-E", "--exec") and scanned.operands:
-        texts = [script_text(scanned.operands[0])]
-    known = [text for text in texts if text is not None]
-    return known if len(known) == len(texts) else None
-
-
-def _awk(command: Command) -> list[Text | Wrapped | Unread]:
-    from .scripts import awk
-
-    texts = awk_texts(command)
-    options = awk_options(command)
-    files = options.given("-f", "--file", "-E", "--exec")
-    if texts is None or options.unknown or any(_is_stream(name) for name in files):
-        return [_unread(command, "the program given to awk is known only at run time")]
-    found = [awk(text) for text in texts]
-    if any(script.runs for script in found):
-        return [_unread(command, "the awk program starts other programs")]
-    if any(script.unclear for script in found):
-        return [_unread(command, "the awk program can't be read")]
-    if options.has("-l", "--load"):
-        return [_unread(command, "awk loads code")]
-    return []
-
-
-def sed_texts(command: Command) -> list[str] | None:
-    """The script of a sed command; None when a part of it is known only at run time."""
-    from .scripts import script_text
-
-    scanned = scan(command.words[1:], "efl", "iI", frozenset({"expression", "file", "line-length"}))
-    if any(_is_stream(name) for name in scanned.given("-f", "--file")):
-        return None
-    texts = scanned.given("-e", "--expression")
-    if not texts and not scanned.has("-f", "--file") and scanned.operands:
-        texts = [script_text(scanned.operands[0])]
-    known = [text for text in texts if text is not None]
-    return ["\n".join(known)] if len(known) == len(texts) else None
-
-
-def _sed(command: Command) -> list[Text | Wrapped | Unread]:
-    from .scripts import sed
-
-    texts = sed_texts(command)
-    if texts is None:
-        return [_unread(command, "the script given to sed is known only at run time")]
-    found = [sed(text) for text in texts]
-    if any(script.runs for script in found):
-        return [_unread(command, "the sed script runs commands")]
-    if any(script.unclear for script in found):
-        return [_unread(command, "the sed script can't be read")]
-    return []
-
-
-def _nix(command: Command) -> list[Text | Wrapped | Unread]:
-    for position, word in enumerate(command.words[1:], 1):
-        if word.value in ("-c", "--command") and command.words[position + 1 :]:
-            return [Wrapped(command.words[position + 1 :])]
-    return []
-
-
-def _nix_shell(command: Command) -> list[Text | Wrapped | Unread]:
-    return _shell_option(
-        command,
-        command.words[1:],
-        Wrapper("pIA", "run command packages attr arg argstr", script="--run --command"),
-    )
-
-
-def _double_dash(command: Command) -> list[Text | Wrapped | Unread]:
-    """`time -- CMD`: the word after `time` is no program."""
-    return [Wrapped(command.words[1:])] if command.words[1:] else []
-
-
-def _setarch(command: Command) -> list[Text | Wrapped | Unread]:
-    words = command.words[1:]
-    if words and not (words[0].value or "-").startswith("-"):
-        words = words[1:]
-    return _wrapped(command, Wrapper(), words)
-
-
-def _gdb(command: Command) -> list[Text | Wrapped | Unread]:
-    values = [word.value for word in command.words[1:]]
-    for position, value in enumerate(values):
-        if value in ("--args", "-args"):
-            return [Wrapped(command.words[position + 2 :])] if values[position + 1 :] else []
-        name = (value or "").lstrip("-").partition("=")[0]
-        if value is None or (
-            value.startswith("-") and name in ("ex", "x", "eval-command", "command", "iex", "ix")
-        ):
-            return [_unread(command, "a debugger runs commands it is given")]
-    return []
-
-
-def _fd(command: Command) -> list[Text | Wrapped | Unread]:
-    words = command.words[1:]
-    for position, word in enumerate(words):
-        if word.value in ("-x", "-X", "--exec", "--exec-batch"):
-            inner = []
-            for item in words[position + 1 :]:
-                if item.value == ";":
-                    break
-                inner.append(item)
-            return [Wrapped(inner, appended=True)] if inner else []
-    return []
-
-
-def _rg(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "efgtTABCmjMrE", "", frozenset({"pre", "hostname-bin"}))
-    if any(scanned.given("--pre")[:1]) or scanned.given("--hostname-bin"):
-        return [_unread(command, "an option of rg runs a program on each file")]
-    return []
-
-
-def _hyperfine(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(
-        command.words[1:], "wmMrpPDLsuSnc", "",
-        frozenset({"warmup", "min-runs", "max-runs", "runs", "prepare", "parameter-scan",
-                   "parameter-list", "style", "time-unit", "shell", "setup", "cleanup",
-                   "command-name", "export-json", "export-csv", "export-markdown", "output",
-                   "input", "conclude"}),
-    )  # fmt: skip
-    texts = [word.value for word in scanned.operands]
-    texts += scanned.given("-p", "--prepare", "-s", "--setup", "-c", "--cleanup", "--conclude")
-    if None in texts:
-        return [_unread(command, "what hyperfine runs is known only at run time")]
-    span = (command.start, command.end)
-    return [Text(text, "hyperfine", span, "posix", appended=True) for text in texts if text]
-
-
-def _go(command: Command) -> list[Text | Wrapped | Unread]:
-    for word in command.words[1:]:
-        name = (word.value if word.value is not None else word.prefix).lstrip("-")
-        if name.partition("=")[0] in ("exec", "toolexec", "vettool") and word.prefix[:1] == "-":
-            return [_unread(command, "an option of go runs another program")]
-    return []
-
-
-def _make(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(
-        command.words[1:], "CfIoWE", "jlO",
-        frozenset({"directory", "file", "makefile", "include-dir", "eval", "old-file", "what-if"}),
-    )  # fmt: skip
-    if scanned.given("-E", "--eval"):
-        return [_unread(command, "make runs a text it is given")]
-    if any(_is_stream(name) for name in scanned.given("-f", "--file", "--makefile")):
-        return [_unread(command, "the makefile is known only at run time")]
-    for word in scanned.operands:
-        if re.match(
-            r"(?:MAKEFLAGS|GNUMAKEFLAGS|SHELL|\.SHELLFLAGS|MAKEFILES)\s*[:+?!]*=", word.prefix
-        ):
-            return [_unread(command, f"{word.prefix.partition('=')[0]} changes what make runs")]
-    return []
-
-
-def _npm(command: Command) -> list[Text | Wrapped | Unread]:
-    for word in command.words[1:]:
-        text = word.value if word.value is not None else word.prefix
-        if text.startswith(("--script-shell", "--shell=", "--node-options", "--init-module")):
-            return [_unread(command, "an option changes the program that runs scripts")]
-        if text == "--":
-            break
-    return _runner(command, command.program or "")
-
-
-def _apt(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "otc", "", frozenset({"option", "config-file"}))
-    for value in scanned.given("-o", "--option"):
-        if value is None or re.search(r"(?i)invoke|dpkg::|dir::bin|::run|proxy-auto", value):
-            return [_unread(command, "an option of apt runs a command")]
-    return []
-
-
-def _zip(command: Command) -> list[Text | Wrapped | Unread]:
-    for word in command.words[1:]:
-        if (word.value or "").startswith(("-TT", "--unzip-command")):
-            return [_unread(command, "an option of zip runs a command")]
-    return []
-
-
-def _compgen(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "oAGWFCXPS")
-    lists = scanned.given("-W")
-    if scanned.has("-C", "-F") or any(
-        value is None or re.search(r"[$`]", value) for value in lists
-    ):
-        return [_unread(command, f"{command.program} evaluates what it is given")]
-    return []
-
-
-def _man(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(command.words[1:], "PCLmMSserEp", "H", frozenset({"pager", "html"}))
-    if scanned.has("-P", "--pager", "-H", "--html"):
-        return [_unread(command, "an option of man runs a program")]
-    return []
-
-
-def _less(command: Command) -> list[Text | Wrapped | Unread]:
-    for word in command.words[1:]:
-        text = word.value if word.value is not None else word.prefix
-        if text.startswith("+") and not re.fullmatch(r"\++(?:/.*|[GgF]|\d+)?", text):
-            return [_unread(command, f"{command.program} runs a command of its own")]
-    return []
-
-
-def _fzf(command: Command) -> list[Text | Wrapped | Unread]:
-    for word in command.words[1:]:
-        if (word.value or word.prefix).startswith(("--preview", "--bind")):
-            return [_unread(command, "fzf runs a command it is given")]
-    return []
-
-
-def _crontab(command: Command) -> list[Text | Wrapped | Unread]:
-    if [word.value for word in command.words[1:]] == ["-l"]:
-        return []
-    return _remote(command)
-
-
-def _cmake(command: Command) -> list[Text | Wrapped | Unread]:
-    words = command.words[1:]
-    for position, word in enumerate(words[:-1]):
-        verb = words[position + 1].value
-        if word.value == "-E" and verb in ("env", "time", "chdir"):
-            wrapper = Wrapper(
-                "", "unset modify", assignments=verb == "env", operands=int(verb == "chdir")
-            )
-            return _wrapped(command, wrapper, words[position + 2 :])
-    return []
-
-
-def _docker(command: Command) -> list[Text | Wrapped | Unread]:
-    scanned = scan(
-        command.words[1:],
-        "cHl",
-        "",
-        frozenset({"config", "context", "host", "log-level"}),
-        leading=True,
-    )
-    values = [word.value for word in scanned.operands[:2]]
-    if values[:1] in (["run"], ["exec"]) or values in (
-        ["container", "run"], ["container", "exec"], ["compose", "run"], ["compose", "exec"],
-    ):  # fmt: skip
-        return [_unread(command, "it runs a command in a container")]
-    if values[:1] == ["compose"]:
-        rest = {word.value for word in scanned.operands[1:]}
-        if rest & {"exec", "run"}:
-            return [_unread(command, "it runs a command in a container")]
-    return []
-
-
 _SPECIAL: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
     "eval": _eval,
     "trap": _trap,
@@ -1391,46 +1082,11 @@ _SPECIAL: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
     "find": _find,
     "gfind": _find,
     "bfs": _find,
-    "parallel": _parallel,
-    "ssh": _ssh,
-    "mosh": _ssh,
-    "at": _remote,
-    "batch": _remote,
-    "crontab": _crontab,
-    "--": _double_dash,
-    "setarch": _setarch,
-    "gdb": _gdb,
-    "lldb": _gdb,
-    "fd": _fd,
-    "fdfind": _fd,
-    "rg": _rg,
-    "hyperfine": _hyperfine,
-    "go": _go,
-    "make": _make,
-    "gmake": _make,
-    "npm": _npm,
-    "pnpm": _npm,
-    "yarn": _npm,
-    "apt": _apt,
-    "apt-get": _apt,
-    "zip": _zip,
-    "compgen": _compgen,
-    "man": _man,
-    "less": _less,
-    "more": _less,
-    "fzf": _fzf,
-    "cmake": _cmake,
-    "tmux": _remote,
-    "screen": _remote,
-    "expect": _remote,
-    "awk": _awk,
-    "gawk": _awk,
-    "mawk": _awk,
-    "nawk": _awk,
-    "sed": _sed,
-    "gsed": _sed,
-    "docker": _docker,
-    "podman": _docker,
-    "nix": _nix,
-    "nix-shell": _nix_shell,
 }
+# The programs that `launchers` has a function for, so that it is loaded for those alone.
+_LAUNCHERS = frozenset(
+    {"parallel", "ssh", "mosh", "at", "batch", "crontab", "--", "setarch", "gdb", "lldb", "fd",
+     "fdfind", "rg", "hyperfine", "go", "make", "gmake", "npm", "pnpm", "yarn", "apt", "apt-get",
+     "zip", "compgen", "man", "less", "more", "fzf", "cmake", "tmux", "screen", "expect", "awk",
+     "gawk", "mawk", "nawk", "sed", "gsed", "docker", "podman", "nix", "nix-shell"}
+)  # fmt: skip
