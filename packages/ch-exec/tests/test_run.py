@@ -249,7 +249,9 @@ def test_the_environment_of_the_command(pipe_step, staged, monkeypatch, project)
 
 def test_the_command_starts_clean(spawn, staged, project):
     """Default signals, an empty mask, the umask as it was, no descriptor but the three."""
-    command = "grep -E '^Sig(Blk|Ign)' /proc/self/status; umask; ls /proc/$$/fd | tr '\\n' ' '"
+    command = (
+        "grep -E '^Sig(Blk|Ign)' /proc/self/status; umask; ls /proc/$$/fd >fds; tr '\\n' ' ' <fds"
+    )
     outer = ["sh", "-c", "umask 027; trap '' PIPE; exec 7</dev/null; exec ch-exec"]
     done = subprocess.run(
         outer, input=json.dumps(staged(command)).encode(), capture_output=True, check=True
