@@ -186,6 +186,7 @@ RULES = [
 @pytest.mark.parametrize(("schema", "value", "accepted"), RULES, ids=lambda part: str(part)[:60])
 def test_a_rule(schema, value, accepted, monkeypatch):
     monkeypatch.setitem(checker._loaded, "rule.json", schema)
+    monkeypatch.setattr(checker, "_resolved", {})
     assert checker.accepts(value, "rule.json") is accepted
     if accepted:
         assert jsonschema.Draft202012Validator(schema).is_valid(value)
@@ -194,6 +195,7 @@ def test_a_rule(schema, value, accepted, monkeypatch):
 def test_a_keyword_that_it_does_not_know_is_never_accepted(monkeypatch):
     for keyword in ("multipleOf", "uniqueItems", "unevaluatedProperties", "not", "contains"):
         monkeypatch.setitem(checker._loaded, "rule.json", {keyword: 1})
+        monkeypatch.setattr(checker, "_resolved", {})
         assert not checker.accepts({}, "rule.json")
 
 

@@ -215,6 +215,15 @@ def test_a_document_is_checked_before_a_byte_is_written(run_document):
     assert stream.getvalue() == b""
 
 
+def test_what_was_written_for_one_stage_is_checked_for_another(run_document):
+    stream = io.BytesIO()
+    documents.write_run(stream, run_document(), "parsed")
+    written = stream.getvalue()
+    assert documents.read_run(io.BytesIO(written), "parsed") == run_document()
+    with pytest.raises(Problem, match="'verdict' is a required property"):
+        documents.read_run(io.BytesIO(written), "gated")
+
+
 def test_a_schema_below_a_folder_is_found():
     with pytest.raises(Problem, match=r"a record: the document: .* is a required property"):
         documents.check({}, "store/session.schema.json", "a record")

@@ -32,6 +32,7 @@ ANNOTATIONS = frozenset({"$defs", "$id", "$schema", "default", "description", "t
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
 
 _loaded: dict[str, Schema] = {}
+_resolved: dict[tuple[str, str], tuple[Schema, str]] = {}
 _patterns: dict[str, re.Pattern[str]] = {}
 
 
@@ -50,11 +51,15 @@ def load(name: str) -> Schema:
 
 def resolve(ref: str, home: str) -> tuple[Schema, str]:
     """The schema that `ref` names, seen from the file `home`, and the file it stands in."""
+    known = _resolved.get((ref, home))
+    if known is not None:
+        return known
     name, _, pointer = ref.partition("#")
     file = os.path.normpath(os.path.join(os.path.dirname(home), name)) if name else home
     schema = load(file)
     for step in pointer.strip("/").split("/") if pointer.strip("/") else ():
         schema = schema[step.replace("~1", "/").replace("~0", "~")]
+    _resolved[ref, home] = schema, file
     return schema, file
 
 

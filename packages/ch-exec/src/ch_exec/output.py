@@ -11,14 +11,13 @@ when bytes that were counted are gone.
 from __future__ import annotations
 
 import codecs
-import contextlib
 import errno
 import os
 import stat
 
 from ch_contract.quiet_hashlib import sha256
 
-from . import libc
+from .reopening import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +42,6 @@ MANY = 1 << 20
 BEHIND = 1 << 20
 # Enough of the bytes before the present place to recognise that the file was begun anew.
 MEMORY = 64
-# From the interface of inotify: the file was closed by one who had opened it for writing.
-IN_CLOSE_WRITE = 0x8
 
 
 class Tally:
@@ -100,23 +97,6 @@ def _fast_sha256(data: bytes) -> _Hash:
     return openssl_sha256(data)
 
 
-def _watch(path: str) -> int | None:
-    """A descriptor that can be read once a writer that opened `path` itself has closed it.
-
-    None where the system has no such thing, or has given out all it has.
-    """
-    begin, add = libc.function("inotify_init1"), libc.function("inotify_add_watch")
-    if begin is None or add is None:
-        return None
-    fd = begin(os.O_NONBLOCK | os.O_CLOEXEC)
-    if fd < 0:
-        return None
-    if add(fd, os.fsencode(path), IN_CLOSE_WRITE) < 0:
-        os.close(fd)
-        return None
-    return fd
-
-
 class Output:
     """Reads the file `path` behind the one who writes it; `view` is shown what is new."""
 
@@ -128,7 +108,7 @@ class Output:
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             os.close(self._fd)
             raise OSError(errno.EINVAL, "it is no regular file", path)
-        self._watch = _watch(path)
+        self._watch = Watch(path)
         self._memory = b""
         self._view = view
         self.tally = Tally()
@@ -138,8 +118,7 @@ class Output:
     def close(self) -> None:
         """Close the file."""
         os.close(self._fd)
-        if self._watch is not None:
-            os.close(self._watch)
+        self._watch.end()
 
     def advance(self) -> int:
         """Read one piece of what is new; gives its size, CHUNK when there is more to read."""
@@ -150,10 +129,7 @@ class Output:
 
     def finish(self) -> None:
         """Read up to where the file ends now; a process in the background may write on."""
-        if self._watch is not None:
-            # nothing to read: nobody but the command's own two outputs has written
-            with contextlib.suppress(BlockingIOError):
-                self.reopened = len(os.read(self._watch, 4096)) > 0
+        self.reopened = self._watch.end()
         self.replaced = not self._is_in_place()
         size = os.fstat(self._fd).st_size
         kept = len(self._memory)
