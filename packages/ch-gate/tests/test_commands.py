@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ch_gate import patterns, policy, shfmt, syntax
-from ch_gate.paths import Surroundings
+from ch_gate.paths import Facts
 
 CASES = Path(__file__).parent / "cases"
-WHERE = Surroundings(
+WHERE = Facts(
     "/work/repo", "/work/repo", "/home/user", surface=("/home/user/.config/clip-harness",)
 )
 

@@ -187,17 +187,19 @@ class Reading:
     """A text, read: every simple command in it at any depth.
 
     `cause` says why it could not be read; then `commands` is incomplete and nothing may be
-    concluded from it but a stricter verdict. `functions` are the names the text defines. `quoted`
+    concluded from it but a stricter verdict. `functions` are the names the text defines, `temporary`
+    those of variables that hold nothing but a fresh temporary file or folder (mktemp). `quoted`
     are the spans of quoted words, of here-documents and of comments; they are looked for only
     where the text has more than ASCII or an ampersand.
     """
 
-    __slots__ = ("cause", "commands", "dialect", "functions", "quoted", "text")
+    __slots__ = ("cause", "commands", "dialect", "functions", "quoted", "temporary", "text")
 
     def __init__(self, text: str, dialect: str) -> None:
         self.text = text
         self.dialect = dialect
         self.commands: list[Command] = []
         self.functions: set[str] = set()
+        self.temporary: set[str] = set()
         self.quoted: list[tuple[int, int]] = []
         self.cause: str | None = None

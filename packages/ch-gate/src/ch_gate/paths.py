@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .words import Word
 
 
-class Surroundings:
+class Facts:
     """Where a command would run.
 
     cwd, home, project  absolute folders; project is None where there is none
@@ -46,9 +46,9 @@ class Surroundings:
         self.temporary = temporary
         self.surface = surface
 
-    def without_temporary(self) -> Surroundings:
+    def without_temporary(self) -> Facts:
         """The same where no folder counts as temporary."""
-        return Surroundings(self.cwd, self.project, self.home, (), self.surface, real=self.real)
+        return Facts(self.cwd, self.project, self.home, (), self.surface, real=self.real)
 
 
 def folded(path: str) -> str:
@@ -94,7 +94,7 @@ class Target:
         return bool(self.paths)
 
 
-def target(word: Word, where: Surroundings, bases: tuple[str, ...], strip: str = "") -> Target:
+def target(word: Word, where: Facts, bases: tuple[str, ...], strip: str = "") -> Target:
     """What `word` (without the text `strip` at its start, such as `of=`) points to."""
     pattern = word.pattern
     if pattern is None:
@@ -114,7 +114,7 @@ def target(word: Word, where: Surroundings, bases: tuple[str, ...], strip: str =
     return Target(word, absolute(pattern, bases))
 
 
-def _from_home(word: Word, where: Surroundings) -> str | None:
+def _from_home(word: Word, where: Facts) -> str | None:
     """The path of `$HOME/…` and `$PWD/…`, whose values are known."""
     if not word.parts or word.parts[0].kind != "parameter":
         return None
@@ -133,7 +133,7 @@ def is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def is_temporary(found: Target, where: Surroundings) -> bool:
+def is_temporary(found: Target, where: Facts) -> bool:
     """Whether every path it may be lies in a temporary folder and outside the project."""
     own = [where.cwd] if where.project is None else [where.cwd, where.project]
     return found.known and all(
@@ -155,7 +155,7 @@ class Protected:
 
     __slots__ = ("anywhere", "entry", "places")
 
-    def __init__(self, entry: str, where: Surroundings) -> None:
+    def __init__(self, entry: str, where: Facts) -> None:
         self.entry = entry
         text = entry.rstrip("/") or "/"
         place = expanded(text, where.home) or text

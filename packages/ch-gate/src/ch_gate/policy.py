@@ -12,7 +12,7 @@ import re
 
 from . import effects, rules
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
-from .paths import MAYBE, NO, YES, Protected, Surroundings, Target, is_temporary, is_within, target
+from .paths import MAYBE, NO, YES, Facts, Protected, Target, is_temporary, is_within, target
 from .patterns import Pattern, Texts
 from .words import made
 from .wrappers import WRAPPERS
@@ -83,12 +83,12 @@ class Finding:
         return {"rule": self.rule, "text": self.text, "span": [self.start, self.end]}
 
 
-def judge(reading: Reading, where: Surroundings, policy: Policy) -> VerdictPart:
+def judge(reading: Reading, where: Facts, policy: Policy) -> VerdictPart:
     """The verdict's part for one command."""
     return part_of(reading, findings(reading, where, policy))
 
 
-def findings(reading: Reading, where: Surroundings, policy: Policy) -> list[Finding]:
+def findings(reading: Reading, where: Facts, policy: Policy) -> list[Finding]:
     """Every rule the command meets, in the order in which they decide."""
     found = suspicious(reading)
     found += hard_blocks(reading, policy)
@@ -244,7 +244,7 @@ def denied(reading: Reading, policy: Policy) -> list[Finding]:
     return found
 
 
-def possible_folders(reading: Reading, where: Surroundings) -> tuple[str, ...]:
+def possible_folders(reading: Reading, where: Facts) -> tuple[str, ...]:
     """Every folder a command of the text may stand in, as far as its `cd`s are known.
 
     It errs to many: each `cd` may have happened or not, in any order. An unknown `cd` adds
@@ -285,7 +285,7 @@ _CHANGING = frozenset({"git", "tar", "make", "env", "ninja", "gmake", "gtar"})
 def protected(
     reading: Reading,
     changes: list[Effect],
-    where: Surroundings,
+    where: Facts,
     folders: tuple[str, ...],
     policy: Policy,
 ) -> list[Finding]:
@@ -348,7 +348,7 @@ def _reads(command: Command) -> bool:
 
 
 def _named(
-    command: Command, entries: list[Protected], where: Surroundings, folders: tuple[str, ...]
+    command: Command, entries: list[Protected], where: Facts, folders: tuple[str, ...]
 ) -> str:
     """The entry that an argument or the value of an option names; empty when none does."""
     for word in command.words[1:]:
@@ -382,11 +382,11 @@ def _met(effect: Effect, entries: list[Protected], targets: list[Target]) -> tup
     return best
 
 
-def _resolved(effect: Effect, where: Surroundings, folders: tuple[str, ...]) -> list[Target]:
+def _resolved(effect: Effect, where: Facts, folders: tuple[str, ...]) -> list[Target]:
     return [target(word, where, folders, strip) for word, strip in effect.targets or ()]
 
 
-def led_away(changes: list[Effect], where: Surroundings, folders: tuple[str, ...]) -> bool:
+def led_away(changes: list[Effect], where: Facts, folders: tuple[str, ...]) -> bool:
     """Whether the text itself makes a link from a temporary folder to somewhere else."""
     return any(
         effect.kind == effects.LINK
@@ -458,7 +458,7 @@ def not_allowed(reading: Reading, policy: Policy) -> list[Finding]:
 
 
 def gated(
-    changes: list[Effect], where: Surroundings, folders: tuple[str, ...], policy: Policy
+    changes: list[Effect], where: Facts, folders: tuple[str, ...], policy: Policy
 ) -> list[Finding]:
     """R047: what looks like a mutation, and what nobody can read beforehand."""
     found = []
@@ -480,9 +480,7 @@ def gated(
     return found
 
 
-def unconfined(
-    changes: list[Effect], where: Surroundings, folders: tuple[str, ...]
-) -> list[Finding]:
+def unconfined(changes: list[Effect], where: Facts, folders: tuple[str, ...]) -> list[Finding]:
     """R121: under a strict sandbox an allowed mutation may run in one only, and there is none yet.
 
     A program that nobody can read beforehand counts as one that changes something.
@@ -501,7 +499,7 @@ def unconfined(
     ]
 
 
-def is_gated(effect: Effect, targets: list[Target], where: Surroundings) -> bool:
+def is_gated(effect: Effect, targets: list[Target], where: Facts) -> bool:
     """Whether a change is one for the mutation gate: nothing empty, nothing temporary."""
     if effect.kind == effects.LINK:
         return False
@@ -510,7 +508,7 @@ def is_gated(effect: Effect, targets: list[Target], where: Surroundings) -> bool
     return not (targets and all(is_temporary(item, where) or _is_null(item) for item in targets))
 
 
-def _is_delicate(effect: Effect, targets: list[Target], where: Surroundings) -> bool:
+def _is_delicate(effect: Effect, targets: list[Target], where: Facts) -> bool:
     """Whether something new reaches the harness or, with what it holds, further than the project.
 
     A new link is as good as a file with content: it stays in the project and out of .git.
@@ -546,7 +544,7 @@ _WIRING = (
 )
 
 
-def unreadable(reading: Reading, where: Surroundings) -> Finding:
+def unreadable(reading: Reading, where: Facts) -> Finding:
     """R268: what can't be read is never allowed, and denied where its text looks dangerous."""
     text = reading.text
     # a quote or a backslash in the middle of a word hides it from a plain look
@@ -690,7 +688,7 @@ def reason(best: Finding) -> str:
     raise ValueError(f"no reason for the rule {rule}")
 
 
-def judge_change(path: str, where: Surroundings, policy: Policy) -> VerdictPart:
+def judge_change(path: str, where: Facts, policy: Policy) -> VerdictPart:
     """The verdict's part for one file change."""
     from . import characters
     from .words import QUOTED, Part, Word

@@ -8,7 +8,9 @@ a kind of node without a rule here makes the text unreadable, never a shorter li
 
 from __future__ import annotations
 
-from . import doubts, wrappers
+import re
+
+from . import bindings, doubts, wrappers
 from .commands import (
     BACKGROUND,
     BRANCH,
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
 
 PROGRAMS_LIMIT = 24
 COMMANDS_LIMIT = 20_000
+# A loop over so many words at most is read once for each, with its variable known.
+ROUNDS_LIMIT = 16
 
 # What may be the body of a function; zsh alone takes any command.
 _BODIES = frozenset(
@@ -145,6 +149,13 @@ class _Lowering:
         # texts being read, to stop one that hands itself on
         self.stack: list[tuple[str, str]] = []
         self.here = _Text(reading.text, reading.dialect, None)
+        # the shell that runs the text being read, as a scope
+        self.base: tuple[int, ...] = ()
+        self.foldable = bindings.foldable(reading.text)
+        # what is known of variables at this point: the word, and whether a loop gives it
+        self.bound: dict[str, tuple[Word, bool]] = {}
+        self.arrays: dict[str, list[Word]] = {}
+        self.rounds = 0
         self.strings = doubts.Strings(reading.text)
 
     def top(self) -> None:
@@ -171,19 +182,31 @@ class _Lowering:
         return self.trees[key]
 
     def program(
-        self, text: str, dialect: str, fixed: tuple[int, int] | None, place: _Place
+        self,
+        text: str,
+        dialect: str,
+        fixed: tuple[int, int] | None,
+        place: _Place,
+        *,
+        same_shell: bool = True,
     ) -> None:
-        """Lower a whole text; `fixed` is its place in the judged text when it is nested."""
+        """Lower a whole text; `fixed` is its place in the judged text when it is nested.
+
+        Only in the same shell does it know the variables of the text around it.
+        """
         key = (text, dialect)
         if key in self.stack or len(self.stack) > PROGRAMS_LIMIT:
             raise Unreadable("a program in it runs itself")
-        before = self.here
+        before = self.here, self.base, self.bound, self.arrays
         self.stack.append(key)
         self.here = _Text(text, dialect, fixed)
+        self.base = place.scope
+        self.bound = dict(self.bound) if same_shell else {}
+        self.arrays = dict(self.arrays) if same_shell else {}
         try:
             self.statements(self.tree(text, dialect).get("Stmts", ()), place)
         finally:
-            self.here = before
+            self.here, self.base, self.bound, self.arrays = before
             self.stack.pop()
 
     # -- statements ----------------------------------------------------------------------------
@@ -225,6 +248,8 @@ class _Lowering:
             self.call(command, simple, place)
         else:
             self.declaration(command, simple, place)
+        if simple.assignments and self.foldable:
+            self.bind(simple, place)
         simple.redirects = self.redirects(node, place)
         if simple.words and simple.words[0].start < simple.start:
             # the parser puts the start of `coproc CMD` behind its first word
@@ -283,6 +308,26 @@ class _Lowering:
                     elements += self.words(item["Value"], place)
         value = self.word(node["Value"], place) if "Value" in node else None
         return Assignment(node["Name"]["Value"], value, elements, append=bool(node.get("Append")))
+
+    def bind(self, simple: Command, place: _Place) -> None:
+        """Keep what the shell itself now knows of its variables.
+
+        Only what happens whatever else does: not in a branch, a loop, a subshell or a function.
+        """
+        if place.scope != self.base or place.contexts.count(TEXT) != len(place.contexts):
+            return
+        if simple.words and simple.program not in ("export", "readonly"):
+            return
+        for item in simple.assignments:
+            if item.name not in self.foldable or item.append:
+                continue
+            if item.elements is not None:
+                if all(word.literal for word in item.elements):
+                    self.arrays[item.name] = item.elements
+            elif item.value is not None:
+                self.bound[item.name] = (item.value, False)
+                if re.fullmatch(_MKTEMP, item.value.source):
+                    self.reading.temporary.add(item.name)
 
     def redirect(self, node: Node, place: _Place) -> list[Redirect]:
         descriptor = node["N"]["Value"] if "N" in node else None
@@ -372,14 +417,22 @@ class _Lowering:
         self.statements(node.get("Do", ()), place.within(LOOP))
 
     def _ForClause(self, node: Node, place: _Place) -> None:  # noqa: N802
-        items = node["Loop"].get("Items", ())
-        if self.here.dialect == "zsh" and items:
-            # as words, because zsh runs code in their globs
-            for item in items:
-                self.words(item, place)
-        else:
-            self.visit(node["Loop"], place)
-        self.statements(node.get("Do", ()), place.within(LOOP))
+        loop, body, inside = node["Loop"], node.get("Do", ()), place.within(LOOP)
+        name = loop.get("Name", {}).get("Value", "")
+        if "Items" not in loop:
+            self.visit(loop, place)
+            self.statements(body, inside)
+            return
+        # as words also because zsh runs code in their globs
+        items = [word for item in loop["Items"] for word in self.words(item, place)]
+        if name not in self.foldable or not 0 < len(items) <= ROUNDS_LIMIT - self.rounds:
+            self.statements(body, inside)
+            return
+        self.rounds += len(items)
+        for item in items:
+            self.bound[name] = (item, True)
+            self.statements(body, inside)
+        del self.bound[name]
 
     def _CaseClause(self, node: Node, place: _Place) -> None:  # noqa: N802
         self.visit(node["Word"], place)
@@ -424,6 +477,9 @@ class _Lowering:
 
     def words(self, node: Node, place: _Place) -> list[Word]:
         """The words that `node` becomes by brace expansion."""
+        elements = self.arrays and self.arrays.get(_array(node))
+        if elements:
+            return elements
         parts = self.parts(node, place)
         start, end, source = self.here.words(node)
         if self.here.dialect == "zsh":
@@ -482,6 +538,9 @@ class _Lowering:
         if kind == "ParamExp":
             self.parameter(node, place)
             name = node.get("Param", {}).get("Value", "")
+            if name in self.bound and source in (f"${name}", f"${{{name}}}"):
+                value, listed = self.bound[name]
+                return bindings.parts_of(value, source, name, quoted=quoted, listed=listed)
             return [Part(PARAMETER, source, quoted=quoted, name=name)]
         if kind == "CmdSubst":
             self.substitution(node, source, place, quoted=quoted)
@@ -563,7 +622,13 @@ class _Lowering:
                 elif (redirect := command.input) is not None:
                     inside.around = (*inside.around, redirect)
                 try:
-                    self.program(found.text, found.dialect or command.dialect, found.span, inside)
+                    self.program(
+                        found.text,
+                        found.dialect or command.dialect,
+                        found.span,
+                        inside,
+                        same_shell=command.program in _SAME_SHELL,
+                    )
                 except Unreadable as error:
                     if not str(error).startswith("the text"):
                         raise Unreadable(f"the text given to {found.to}: {error}") from None
@@ -590,6 +655,23 @@ class _Lowering:
         inner.outer = outer
         inner.how = how
         outer.inner.append(inner)
+
+
+# They run a text in the shell that reads it.
+_SAME_SHELL = frozenset({"eval", "trap"})
+_MKTEMP = r"[\"']?\$\(mktemp(?:\s+(?:-[dqtu]+|--directory|--quiet|[\w.-]*X{3,}[\w.]*))*\)[\"']?"
+
+
+def _array(node: Node) -> str:
+    """The name in a word that is `"${name[@]}"` and nothing else; empty for any other."""
+    parts = node.get("Parts", ())
+    if len(parts) != 1 or parts[0].get("Type") != "DblQuoted":
+        return ""
+    inner = parts[0].get("Parts", ())
+    if len(inner) != 1 or inner[0].get("Type") != "ParamExp" or "Exp" in inner[0]:
+        return ""
+    index = _strings(inner[0].get("Index", {}))
+    return str(inner[0].get("Param", {}).get("Value", "")) if index == ["@"] else ""
 
 
 def _hull(node: Node) -> Node:

@@ -14,7 +14,7 @@ from ch_contract.problems import Problem
 
 from . import patterns, policy, shfmt, syntax
 from .commands import Reading
-from .paths import Surroundings
+from .paths import Facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Judge:
         self.dialect = shell.dialect
         self.shell = os.path.basename(shell.path)
         self.instead_of = shell.instead_of
-        self.where = surroundings(cwd, project)
+        self.where = facts(cwd, project)
 
     def read(self, text: str, clock: shfmt.Clock) -> Reading:
         """`text` as simple commands."""
@@ -100,13 +100,13 @@ class Judge:
         return policy.judge_change(path, self.where, self.policy)
 
 
-def surroundings(cwd: str, project: str | None) -> Surroundings:
+def facts(cwd: str, project: str | None) -> Facts:
     """Where a command would run, from this process's environment."""
     temporary = ["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp"]  # noqa: S108  by name
     own = os.environ.get("TMPDIR", "")
     if os.path.isabs(own) and os.path.normpath(own) not in ("/", places.home()):
         temporary.append(os.path.normpath(own))
-    return Surroundings(
+    return Facts(
         cwd,
         project,
         places.home(),
