@@ -274,6 +274,7 @@ TOP = {
     "store/session.schema.json": "Session",
     "store/ledger-line.schema.json": "LedgerLine",
     "store/ledger-head.schema.json": "LedgerHead",
+    "store/trust.schema.json": "Trust",
 }
 # Settings and hook documents are read by key, as dictionaries: they are not ours to shape.
 UNTYPED = {"settings.schema.json", "hook-input.schema.json", "hook-output.schema.json"}
@@ -346,3 +347,13 @@ def test_the_settings_keys_are_those_of_the_code():
         module.DEFAULTS.items()
     )
     assert checker.accepts(module.DEFAULTS, "settings.schema.json")
+
+
+def test_the_reasons_a_key_has_no_effect_are_those_of_the_code():
+    from ch_contract import settings as module
+
+    left_out = checker.load("verdict.schema.json")["properties"]["settings"]["properties"][
+        "left_out"
+    ]
+    keys = left_out["items"]["properties"]["ignored"]["items"]
+    assert keys["properties"]["why"]["enum"] == list(module.WHY)

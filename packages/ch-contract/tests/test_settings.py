@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import settings as budget
 from hypothesis import strategies as st
 
-from ch_contract import settings
+from ch_contract import settings, trust
 from ch_contract.problems import Problem
+from ch_contract.quiet_hashlib import hexdigest
 
 merge, of_user = settings.merge, settings.of_user
 HOOK = {"command": "/bin/true"}
@@ -72,9 +73,11 @@ def test_merge(row, trusted):
     expected = if_trusted if trusted else if_not
     values, ignored = merge(of_user({key: users}), {key: projects}, trusted=trusted)
     wanted = users if expected is DROPPED else expected
+    why = "looser" if key in settings.STRICTER else "untrusted"
+    why = "user-only" if key in settings.USER_ONLY else why
     assert (values, ignored) == (
         {**settings.DEFAULTS, key: wanted},
-        [key] if expected is DROPPED else [],
+        {key: why} if expected is DROPPED else {},
     )
 
 
@@ -87,7 +90,7 @@ def test_the_project_alone(row):
     if if_not is DROPPED and values.get(key) != projects:
         assert values.get(key) == standing
         # an equal value is no loosening, and nothing to name, except for keys of the user alone
-        assert ignored == [key] or projects == standing
+        assert list(ignored) == [key] or projects == standing
 
 
 def test_nothing_is_shared_with_the_defaults():
@@ -102,29 +105,37 @@ def test_nothing_is_shared_with_the_defaults():
 def test_unknown_keys_are_left_out_and_can_be_named():
     assert merge(of_user({"theme": 1}), {"$schema": "x", "dark": 2}, trusted=False) == (
         settings.DEFAULTS,
-        [],
+        {},
     )
-    assert settings.without_effect({"theme": 1, "$schema": "x", "a": 1, "timeout": 2}) == [
-        "a",
-        "theme",
-    ]
+    assert settings.without_effect({"theme": 1, "$schema": "x", "a": 1, "timeout": 2}) == {
+        "theme": "unknown",
+        "a": "unknown",
+    }
 
 
 @pytest.mark.parametrize(
     ("values", "keys"),
     [
-        ({"denylsit": ["sudo *"]}, ["denylsit"]),
-        ({"hooks": {"PostRun": [HOOK]}}, ["hooks"]),
-        ({"hooks": {}, "mode": "solo", "network": "host", "rails": {}}, []),
-        ({"mode": "paired", "network": "none", "rules": {"a": 1}}, ["mode", "network", "rules"]),
-        ({"shell_sandbox": "strict", "color": "never", "timeout": 5}, []),
+        ({"denylsit": ["sudo *"]}, {"denylsit": "unknown"}),
+        ({"hooks": {"PostRun": [HOOK]}}, {"hooks": "not-in-this-version"}),
+        ({"hooks": {}, "mode": "solo", "network": "host", "rails": {}}, {}),
+        (
+            {"mode": "paired", "network": "none", "rules": {"a": 1}, "a": 1},
+            {**dict.fromkeys(["mode", "network", "rules"], "not-in-this-version"), "a": "unknown"},
+        ),
+        ({"shell_sandbox": "strict", "color": "never", "timeout": 5}, {}),
     ],
 )
 def test_keys_this_version_does_not_act_on_are_named(project, user_settings, values, keys):
     assert settings.without_effect(values) == keys
     path = user_settings(values)
     found = settings.load(str(project), str(project)).left_out
-    assert found == ([(str(path), keys)] if keys else [])
+    assert found == ([(str(path), told(keys))] if keys else [])
+
+
+def told(reasons):
+    """What a verdict says of keys without effect."""
+    return [{"key": key, "why": why} for key, why in sorted(reasons.items())]
 
 
 @pytest.mark.parametrize("event", ["PayloadCaptured", "PreRun", "RunClosed"])
@@ -207,7 +218,10 @@ def test_an_untrusted_project_file_is_named_with_what_was_left_out(project, user
     path = write_project(project, {"denylist": ["npm *"], "shell": "zsh", "allowlist": ["*"]})
     found = settings.load(str(project), str(project))
     assert found.values == {**settings.DEFAULTS, "denylist": ["sudo *", "npm *"]}
-    assert found.left_out == [(str(own), ["theme"]), (path, ["allowlist", "shell"])]
+    assert found.left_out == [
+        (str(own), told({"theme": "unknown"})),
+        (path, told({"allowlist": "untrusted", "shell": "user-only"})),
+    ]
 
 
 def test_a_project_file_that_only_tightens_is_not_complained_about(project):
@@ -294,7 +308,7 @@ def test_a_folder_below_cannot_drop_what_the_root_forbids(project):
     found = settings.load(str(below), str(project))
     assert found["denylist"] == ["root *", "below *"]
     assert found["allowlist"] == []
-    assert [keys for _, keys in found.left_out] == [["allowlist"], ["allowlist"]]
+    assert [keys for _, keys in found.left_out] == [told({"allowlist": "untrusted"})] * 2
 
 
 @pytest.mark.parametrize("whose", ["user", "project"])
@@ -307,3 +321,222 @@ def test_a_link_to_nothing_is_not_taken_for_absence(project, user_settings, whos
         settings.load(str(project), str(project))
     assert caught.value.kind == "settings"
     assert caught.value.message == f"{path}: it is a link to a file that is not there"
+
+
+# ---- trust
+
+
+def trusted(state, path):
+    """Trust the settings file `path` as it is."""
+    with open(path, "rb") as file:
+        trust.add(str(state), trust.folder_of(path), hexdigest(file.read()), lambda: None)
+    return path
+
+
+HOSTILE = {
+    "allowlist": ["*"],
+    "denylist": ["npm *"],
+    "timeout": 86400,
+    "mutation_gate": "review",
+    "shell_sandbox": "optional",
+    "state_dir": "/elsewhere",
+    "shell": "zsh",
+    "rails": {"frame": "off"},
+    "theme": "dark",
+}
+
+
+def test_a_trusted_file_counts_as_far_as_a_project_may(project, state, user_settings):
+    """Its lists and values count; what it may never loosen, and what is the user's, does not."""
+    user_settings({"mutation_gate": "deny", "shell_sandbox": "strict", "allowlist": ["ls *"]})
+    path = write_project(project, HOSTILE)
+    always = {
+        "mutation_gate": "looser",
+        "shell_sandbox": "looser",
+        "state_dir": "user-only",
+        "shell": "user-only",
+        "rails": "not-in-this-version",
+        "theme": "unknown",
+    }
+    before = settings.load(str(project), str(project))
+    assert before["allowlist"] == ["ls *"]
+    assert (before["timeout"], before["denylist"]) == (120, ["npm *"])
+    assert before.left_out == [
+        (path, told({**always, "allowlist": "untrusted", "timeout": "untrusted"}))
+    ]
+    trusted(state, path)
+    after = settings.load(str(project), str(project))
+    assert after["allowlist"] == ["ls *", "*"]
+    assert (after["timeout"], after["denylist"]) == (86400, ["npm *"])
+    assert (after["mutation_gate"], after["shell_sandbox"]) == ("deny", "strict")
+    assert (after.get("state_dir"), after.get("shell")) == (None, None)
+    assert after.left_out == [(path, told(always))]
+
+
+@pytest.mark.parametrize("event", settings.GATE_EVENTS)
+def test_a_trusted_hook_that_decides_is_not_passed_over(project, state, event):
+    path = write_project(project, {"hooks": {event: [HOOK]}})
+    found = settings.load(str(project), str(project))
+    assert found.left_out == [(path, told({"hooks": "not-in-this-version"}))]
+    trusted(state, path)
+    with pytest.raises(Problem) as caught:
+        settings.load(str(project), str(project))
+    assert (caught.value.kind, caught.value.message) == (
+        "unsupported",
+        f"{path}: hooks.{event}: this version runs no hooks, and nothing runs unchecked",
+    )
+
+
+def allows(cwd, project):
+    return settings.load(str(cwd), str(project))["allowlist"]
+
+
+def test_each_of_two_files_is_trusted_by_itself(project, state):
+    below = project / "below"
+    root, own = (
+        write_project(folder, {"allowlist": [name]})
+        for folder, name in ((project, "root *"), (below, "below *"))
+    )
+    assert allows(below, project) == []
+    trusted(state, own)
+    assert allows(below, project) == ["below *"]
+    assert allows(project, project) == []
+    trusted(state, root)
+    assert allows(below, project) == ["root *", "below *"]
+
+
+def test_one_changed_byte_takes_the_trust_away(project, state):
+    path = trusted(state, write_project(project, {"allowlist": ["*"]}))
+    assert allows(project, project) == ["*"]
+    with open(path, "a") as file:
+        file.write(" ")
+    assert allows(project, project) == []
+
+
+def test_the_same_bytes_in_another_folder_are_not_trusted(project, state):
+    """A clone beside it, or a copy below it, is another folder."""
+    trusted(state, write_project(project, {"allowlist": ["*"]}))
+    for other in (project.parent / "clone", project / "below"):
+        write_project(other, {"allowlist": ["*"]})
+        assert allows(other, other) == []
+
+
+def test_a_link_as_settings_file_is_the_bytes_it_gives(project, state):
+    """Trusted through the link; another target, or other bytes behind it, is another file."""
+    target = project / "shared.json"
+    target.write_text('{"allowlist": ["a"]}')
+    path = project / ".clip-harness" / "settings.json"
+    path.parent.mkdir()
+    path.symlink_to(target)
+    trusted(state, str(path))
+    assert allows(project, project) == ["a"]
+    target.write_text('{"allowlist": ["b"]}')
+    assert allows(project, project) == []
+    # a plain file with the trusted bytes is the same settings of the same folder
+    path.unlink()
+    path.write_text('{"allowlist": ["a"]}')
+    assert allows(project, project) == ["a"]
+
+
+def test_a_linked_folder_of_settings_belongs_to_the_folder_that_links_it(project, state):
+    shared = project.parent / "shared"
+    shared.mkdir()
+    (shared / "settings.json").write_text('{"allowlist": ["a"]}')
+    other = project.parent / "other"
+    other.mkdir()
+    for folder in (project, other):
+        (folder / ".clip-harness").symlink_to(shared)
+    trusted(state, str(project / ".clip-harness" / "settings.json"))
+    assert (allows(project, project), allows(other, other)) == (["a"], [])
+
+
+def test_a_folder_reached_through_a_link_is_the_real_one(project, state):
+    """Trusted by one name it is trusted by the other, and its file counts once."""
+    link = project.parent / "link"
+    link.symlink_to(project)
+    path = write_project(project, {"allowlist": ["a"], "denylist": ["b"]})
+    trusted(state, str(link / ".clip-harness" / "settings.json"))
+    found = settings.load(str(link), str(project))
+    assert (found["allowlist"], found["denylist"]) == (["a"], ["b"])
+    other = project.parent / "other"
+    write_project(other, {"allowlist": ["c"]})
+    link.unlink()
+    link.symlink_to(other)
+    assert allows(link, other) == []
+    assert (allows(project, project), path) == (["a"], str(project / ".clip-harness/settings.json"))
+
+
+def test_what_is_hashed_is_what_is_parsed(project, state, monkeypatch):
+    """A file that changes as soon as it was read never counts with the bytes that came later."""
+    path = trusted(state, write_project(project, {"allowlist": ["good *"]}))
+    read = settings.read_bytes
+    reads = []
+
+    def racing(name):
+        data = read(name)
+        if name == path:
+            reads.append(name)
+            with open(path, "w") as file:
+                file.write('{"allowlist": ["*"]}')
+        return data
+
+    monkeypatch.setattr(settings, "read_bytes", racing)
+    assert allows(project, project) == ["good *"]
+    assert reads == [path]
+    assert allows(project, project) == []
+
+
+def test_without_a_project_file_no_state_is_read(project, state, monkeypatch):
+    state.mkdir(parents=True)
+    (state / "trust.json").write_text("{")
+    assert settings.load(str(project), str(project)).left_out == []
+
+
+DAMAGED = {
+    "empty": ("", "{file} is empty"),
+    "text": ("{", "{file} is not JSON: Expecting property name enclosed in double quotes: line 1"),
+    "later": (
+        '{"format": "clip-harness/trust@2", "folders": []}',
+        "{file}: format: 'clip-harness/trust@2' is not one of ['clip-harness/trust@1']",
+    ),
+    "list": ("[]", "{file}: the document: [] is not of type 'object'"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_store_trusts_nothing_and_says_so(project, state, text, message):
+    trusted(state, write_project(project, {"allowlist": ["*"]}))
+    file = state / "trust.json"
+    file.write_text(text)
+    with pytest.raises(Problem) as caught:
+        settings.load(str(project), str(project))
+    assert (caught.value.kind, caught.value.hint) == ("settings", trust.HINT)
+    assert caught.value.message.startswith(message.format(file=file))
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe", "link"])
+def test_a_store_that_is_no_file_of_ours_trusts_nothing_and_says_so(project, state, what):
+    path = trusted(state, write_project(project, {"allowlist": ["*"]}))
+    file = state / "trust.json"
+    kept = state / "kept.json"
+    file.rename(kept)
+    {"folder": file.mkdir, "pipe": lambda: os.mkfifo(file), "link": lambda: file.symlink_to(kept)}[
+        what
+    ]()
+    with pytest.raises(Problem) as caught:
+        settings.load(str(project), str(project))
+    assert caught.value.kind == "system"
+    assert str(file) in caught.value.message
+    assert os.path.exists(path)
+
+
+def test_the_users_state_folder_holds_the_trust_whatever_a_project_names(
+    project, tmp_path, user_settings, state
+):
+    """A project cannot bring its own store along."""
+    elsewhere = tmp_path / "elsewhere"
+    path = write_project(project, {"allowlist": ["*"], "state_dir": str(elsewhere)})
+    trusted(elsewhere, path)
+    assert allows(project, project) == []
+    user_settings({"state_dir": str(elsewhere)})
+    assert allows(project, project) == ["*"]

@@ -94,7 +94,10 @@ def test_a_project_may_only_tighten(run_tool, run_document, project, user_settin
     found = run_tool(main, stdin=run_document("rm x")).document["verdict"]
     assert found["decision"] == "ask"
     assert found["settings"]["left_out"] == [
-        {"path": str(folder / "settings.json"), "ignored": ["allowlist"]}
+        {
+            "path": str(folder / "settings.json"),
+            "ignored": [{"key": "allowlist", "why": "untrusted"}],
+        }
     ]
     assert run_tool(main, stdin=run_document("date")).document["verdict"]["decision"] == "deny"
 

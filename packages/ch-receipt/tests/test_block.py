@@ -90,7 +90,8 @@ def test_everything_stands_in_its_order():
     """Command, output, status, remarks, capabilities, context, pending, update, footer."""
     document = make_run("make")
     document["result"] = result()
-    document["verdict"] = verdict(left_out=[{"path": "/w/s.json", "ignored": ["hooks"]}])
+    ignored = [{"key": "hooks", "why": "not-in-this-version"}]
+    document["verdict"] = verdict(left_out=[{"path": "/w/s.json", "ignored": ignored}])
     document["payload"]["metadata"]["session"] = "demo"
     document["payload"]["repairs"] = ["bom"]
     document["notices"] = {
@@ -113,7 +114,7 @@ def test_everything_stands_in_its_order():
         "built\n"
         "[exit 0 · 3.2s]\n"
         "repaired: bom\n"
-        "settings without effect in /w/s.json: hooks\n"
+        "settings without effect in /w/s.json: hooks (not in this version)\n"
         "— capabilities:\n"
         "  shell.run\n"
         "  file.write\n"

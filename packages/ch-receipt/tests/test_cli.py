@@ -288,6 +288,7 @@ SUBCOMMANDS = {
     "block": ["block"],
     "block-without-receipt": ["block", "--no-append"],
     "capture": [*CAPTURE[:2], "r-0000000000000002", *CAPTURE[3:]],
+    "config": ["config", "--cwd", "/w", "--note", "trusted it"],
     "tail": ["tail"],
     "tail-json": ["tail", "--json"],
     "show": ["show", "--run", RUN],
@@ -412,6 +413,46 @@ def test_the_budget_comes_from_the_flag_or_the_settings(
     done = run_tool(main, argv, executed("true", path, path.read_bytes()))
     assert done.code == 0
     assert f"[output elided: {shown} of 150000 chars shown" in done.stdout
+
+
+def test_a_change_of_settings_has_a_line_of_its_own(state, run_tool):
+    done = run_tool(main, ["config", "--cwd", "/w/\u202e", "--note", "trusted it"])
+    *_, line = (state / "ledger.jsonl").read_bytes().splitlines()
+    told = json.loads(line)
+    assert (done.stderr, done.code) == ("", 0)
+    assert done.document == {"seq": 2, "prev": told["prev"], "sha256": hexdigest(line)}
+    said = {key: value for key, value in told.items() if value is not None}
+    assert (said.pop("at"), said) == (
+        told["at"],
+        {
+            "format": "clip-harness/receipt@1",
+            "seq": 2,
+            "prev": told["prev"],
+            "event": "ConfigChange",
+            "cwd": "/w/\u202e",
+            "note": "trusted it",
+        },
+    )
+    listed = run_tool(main, ["tail", "1"]).stdout
+    assert listed == f"     2  {told['at']}  ConfigChange     -  -  /w/\\u202e: trusted it\n"
+    assert run_tool(main, ["verify"]).stdout == "2 lines, the chain is whole\n"
+    # it is the end of no run
+    assert run_tool(main, ["summary", "--json"]).document["runs"] == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--cwd", "/w"], "--note is missing"),
+        (["--note", "x"], "--cwd is missing"),
+        (["--cwd", "w", "--note", "x"], "--cwd: must be an absolute path, got 'w'"),
+        (["--cwd", "/w", "--note", "x" * 601], "config: note: this text is too long"),
+    ],
+)
+def test_a_change_that_is_told_wrongly_is_not_recorded(state, run_tool, argv, message):
+    done = run_tool(main, ["config", *argv])
+    assert (done.stdout, done.code, state.exists()) == ("", 64, False)
+    assert message in done.stderr
 
 
 def test_capture_records_before_anything_else(state, run_tool):

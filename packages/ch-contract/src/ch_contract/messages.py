@@ -73,11 +73,18 @@ class Payload(TypedDict):
     notes: list[str]
 
 
+class VerdictSettingsLeftOutKey(TypedDict):
+    """Key. A key without effect, and why."""
+
+    key: str
+    why: str
+
+
 class VerdictSettingsLeftOut(TypedDict):
-    """Untrusted file. One settings file."""
+    """Settings file. One settings file."""
 
     path: str
-    ignored: list[str]
+    ignored: list[VerdictSettingsLeftOutKey]
 
 
 class VerdictSettings(TypedDict):
@@ -431,3 +438,17 @@ class LedgerHead(TypedDict):
     seq: int
     sha256: str
     size: int
+
+
+class TrustFolder(TypedDict):
+    """Folder. A folder and the settings files of it that are trusted."""
+
+    folder: str
+    sha256: list[str]
+
+
+class Trust(TypedDict):
+    """Trust. `trust.json`: which settings files of projects the user trusts."""
+
+    format: str
+    folders: list[TrustFolder]

@@ -48,13 +48,14 @@ def project_settings(cwd: str, project: str | None) -> list[str]:
     Raises Problem("system") when nobody can tell whether there is one: what it forbids must not
     be passed over.
     """
-    found: list[str] = []
+    found: dict[str, str] = {}
     for folder in (project, cwd):
         if folder is not None:
             path = os.path.join(folder, ".clip-harness", "settings.json")
-            if path not in (*found, user_settings()) and _exists(path):
-                found.append(path)
-    return found
+            if path != user_settings() and _exists(path):
+                # a link to the project's root has no settings of its own
+                found.setdefault(os.path.realpath(folder), path)
+    return list(found.values())
 
 
 def _exists(path: str) -> bool:

@@ -83,12 +83,14 @@ def sentence(problem: ProblemSection) -> str:
     """
     where = f" (line {problem['line']})" if problem["line"] else ""
     hint = f" — {problem['hint']}" if problem["hint"] else ""
-    line = " ".join(f"{problem['message']}{where}{hint}".split())
-    return line if line.isprintable() else "".join(map(_visible, line))
+    return visible(" ".join(f"{problem['message']}{where}{hint}".split()))
 
 
-def _visible(character: str) -> str:
-    return character if character.isprintable() else repr(character)[1:-1]
+def visible(text: str) -> str:
+    """`text` for a terminal: what works on it, hides or turns text around is shown escaped."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def refusal(error: OSError, act: str, path: str) -> Problem:

@@ -48,6 +48,24 @@ def login_shell() -> str:
         return os.environ.get("SHELL", "")
 
 
+def of_user() -> str | None:
+    """The shell that the user's settings name; None when they name none.
+
+    Reads that one key: the gate needs it before it reads any other. Raises Problem("settings") when
+    the file or this key cannot be understood.
+    """
+    from . import places
+    from .documents import check
+    from .settings_file import read_values
+
+    path = places.user_settings()
+    values = read_values(path)
+    if values is None or "shell" not in values:
+        return None
+    check({"shell": values["shell"]}, "settings.schema.json", path, kind="settings")
+    return str(values["shell"])
+
+
 def resolve(setting: str | None, login: str) -> Shell:
     """The shell for a command: the setting's, else the login shell where it is readable, else bash.
 

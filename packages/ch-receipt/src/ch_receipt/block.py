@@ -6,12 +6,23 @@ comes in as elide.py digested it.
 
 from __future__ import annotations
 
+import os.path
+
+from ch_contract.settings import WHY
+
 from .clean import line, visible
 from .receipt import outcome, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ch_contract.messages import Result, Run, Standing, Verdict, VerdictPart
+    from ch_contract.messages import (
+        Result,
+        Run,
+        Standing,
+        Verdict,
+        VerdictPart,
+        VerdictSettingsLeftOut,
+    )
 
 NO_REVIEW_YET = "It waits for a review. This version has no review yet, so nothing was run."
 
@@ -155,8 +166,20 @@ def _remarks(document: Run) -> list[str]:
         if part["decision"] == "allow" and part["note"] is not None:
             lines += [line(text) for text in part["note"].split("\n")]
     for file in verdict["settings"]["left_out"] if verdict is not None else ():
-        keys = line(", ".join(file["ignored"]))
-        lines.append(f"settings without effect in {line(file['path'])}: {keys}")
+        lines += _without_effect(file)
+    return lines
+
+
+def _without_effect(file: VerdictSettingsLeftOut) -> list[str]:
+    """The keys of one settings file that have no effect, each with why, and what to do."""
+    path = line(file["path"])
+    keys = ", ".join(f"{line(found['key'])} ({WHY[found['why']]})" for found in file["ignored"])
+    lines = [f"settings without effect in {path}: {keys}"]
+    if any(found["why"] == "untrusted" for found in file["ignored"]):
+        folder = os.path.dirname(os.path.dirname(path))
+        lines.append(
+            f"to trust them, look at that file, then run by hand in {folder}: clip-harness trust"
+        )
     return lines
 
 

@@ -61,8 +61,7 @@ def capture(
     )
     documents.check(opened, "store/open-run.schema.json", "capture", kind="usage")
     # everything the flags bring is checked before the first byte is written
-    checked = {"format": "clip-harness/receipt@1", "seq": 1, "prev": ledger.ZEROS, **line}
-    documents.check(checked, "store/ledger-line.schema.json", "capture", kind="usage")
+    ledger.check(line, "capture", kind="usage")
     open_path = places.open_run(state, run_id)
     files.private_folder(folder)
     files.private_folder(os.path.dirname(open_path))

@@ -29,6 +29,7 @@ usage: ch-receipt [append] [--exit-code] < run document > run document
        ch-receipt block [--budget N|NAME] [--no-append] [--exit-code] < run document > text
        ch-receipt capture --run-id ID --trigger KIND --cwd FOLDER [--session NAME] [--at TIME]
                           [--owner-pid PID] < text
+       ch-receipt config --cwd FOLDER --note TEXT
        ch-receipt tail [N] [--json]
        ch-receipt show --run ID [--json]
        ch-receipt summary [--json]
@@ -45,6 +46,7 @@ subcommands:
   append       the same by name
   block        append unless that was done, keep the block as runs/ID/result.txt, print it
   capture      record a text, its hash and its time before anything is done with it
+  config       record that settings, or what is trusted of them, change in FOLDER
   tail         the last N lines of the ledger (10), oldest first
   show         every line of one run
   summary      how many runs, events, decisions and rules, and over which time
@@ -56,11 +58,12 @@ options:
   --at TIME        when the text was captured; now when absent
   --budget N|NAME  characters of output to show, or m365-copilot or copilot; the setting
                    result_budget_chars when absent
-  --cwd FOLDER     the folder the run begins in, absolute
+  --cwd FOLDER     the folder the run begins in, or whose settings change, absolute
   --exit-code      exit with the document's answer: 0 succeeded, 1 no, 3 waits for a review,
                    or the code of its problem
   --json           lines of JSON for programs
   --no-append      print the block without a receipt
+  --note TEXT      what changes, in a sentence of at most 600 characters
   --out FILE       write there instead of standard output
   --owner-pid PID  the process that answers for the run; this one's parent when absent
   --run ID         the run meant
@@ -208,6 +211,20 @@ def _capture_step(argv: list[str], streams: Streams) -> int:
     return problems.OK
 
 
+def _config_step(argv: list[str], streams: Streams) -> int:
+    """Append the line of a change of settings; print where it stands."""
+    flags = _flags(argv, streams, {"--cwd": True, "--note": True})
+    if flags is None:
+        return problems.OK
+    folder, note = (_required(tool.text_flag(flags, name), name) for name in ("--cwd", "--note"))
+    if not os.path.isabs(folder):
+        raise Problem("usage", f"--cwd: must be an absolute path, got {folder!r}")
+    line = receipt.config_change(clock.now(), folder=folder, note=note)
+    ledger.check(line, "config", kind="usage")
+    documents.put(streams.stdout, documents.encode(ledger.append(places.state_dir(), line)))
+    return problems.OK
+
+
 def _required(value: str | None, name: str) -> str:
     if value is None:
         raise Problem("usage", f"{name} is missing", "see --help")
@@ -325,6 +342,7 @@ SUBCOMMANDS: dict[str, Callable[[list[str], Streams], int]] = {
     "append": _append_step,
     "block": _block_step,
     "capture": _capture_step,
+    "config": _config_step,
     "tail": _tail,
     "show": _show,
     "summary": _summary,

@@ -159,6 +159,15 @@ def _encode(fields: Line, seq: int, prev: str) -> bytes:
     return encoded
 
 
+def check(line: Line, what: str, kind: str) -> None:
+    """Refuse `line` as `append` would, before anything is written.
+
+    Raises Problem(kind); `what` names where the line came from.
+    """
+    placed = {"format": "clip-harness/receipt@1", "seq": 1, "prev": ZEROS, **line}
+    documents.check(placed, "store/ledger-line.schema.json", what, kind=kind)
+
+
 def _own_lines(state: str, ending: Ending, head: Head | None, size: int) -> list[Line]:
     """What the ledger has to say about itself before the next line."""
     at = clock.now()

@@ -149,6 +149,11 @@ def captured(
     )
 
 
+def config_change(at: str, *, folder: str, note: str) -> Line:
+    """The line that settings, or what is trusted of them, change in `folder`; `note` says how."""
+    return entry("ConfigChange", at, cwd=bounded(folder, PATH_CHARS), note=note)
+
+
 def status(line: Line) -> str:
     """What a line tells, in a few words."""
     result, verdict, problem = line["result"], line["verdict"], line["problem"]
@@ -163,6 +168,8 @@ def status(line: Line) -> str:
     if verdict is not None and verdict["decision"] != "allow":
         word = {"deny": "denied", "ask": "held"}[verdict["decision"]]
         return f"{word} · rule={verdict['rule']}" if verdict["rule"] is not None else word
+    if line["event"] == "ConfigChange":
+        return f"{line['cwd']}: {line['note']}"
     if line["note"] is not None:
         return str(line["note"])
     kind = (line["payload"] or {}).get("kind")
