@@ -166,7 +166,9 @@ def test_a_link_on_the_disk_is_followed(run_tool, project):
     assert found == {"link": 3, "own": 0}
 
 
-@pytest.mark.parametrize("where", ["ch_gate.policy.judge", "ch_gate.syntax.read"])
+@pytest.mark.parametrize(
+    "where", ["ch_gate.policy.own", "ch_gate.verdict.floor", "ch_gate.syntax.read"]
+)
 def test_a_verdict_that_comes_too_late_is_unreadable(run_tool, project, monkeypatch, where):
     """Without a pattern to blame the command is held as one that could not be read in time."""
 
@@ -185,7 +187,7 @@ def test_a_verdict_that_comes_too_late_is_unreadable(run_tool, project, monkeypa
 
 def test_a_bug_allows_nothing(run_tool, run_document, project, monkeypatch):
     """An exception of ours ends with 70 and no document at all."""
-    monkeypatch.setattr("ch_gate.policy.findings", lambda *_: 1 / 0)
+    monkeypatch.setattr("ch_gate.policy.own", lambda *_: 1 / 0)
     done = run_tool(main, stdin=run_document("ls"))
     assert (done.code, done.stdout) == (70, "")
     assert done.stderr.startswith("ch-gate: this is a bug in ch-gate; the traceback is in ")
@@ -203,7 +205,7 @@ def test_another_shell_is_said_to_the_operator(run_tool, project, monkeypatch):
     [
         ("ls", 0, "allow\n"),
         ("rm x", 3, "ask: Held: rm x looks"),
-        ("rm -rf /", 1, "deny: Hard block: rm -rf / is"),
+        ("rm -rf /", 1, "deny: Denied: rm -rf / would "),
     ],
 )
 def test_check(run_tool, project, command, code, start):

@@ -184,7 +184,7 @@ def _test(argv: list[str], streams: tool.Streams) -> int:
         if part["decision"] == example["expect"]:
             continue
         failed += 1
-        from .policy import shown
+        from .findings import shown
 
         streams.out(
             f"{number}: expected {example['expect']}, got {part['decision']}"

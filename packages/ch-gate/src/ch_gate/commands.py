@@ -187,10 +187,10 @@ class Reading:
     """A text, read: every simple command in it at any depth.
 
     `cause` says why it could not be read; then `commands` is incomplete and nothing may be
-    concluded from it but a stricter verdict. `functions` are the names the text defines, `temporary`
-    those of variables that hold nothing but a fresh temporary file or folder (mktemp). `quoted`
-    are the spans of quoted words, of here-documents and of comments; they are looked for only
-    where the text has more than ASCII or an ampersand.
+    concluded from it but a stricter verdict. `functions` are the names the text defines,
+    `temporary` those of variables that hold a fresh temporary file or folder (mktemp) and nothing
+    else. `quoted` are the spans of quoted words, of here-documents and of comments; they are
+    looked for only where the text has more than ASCII or an ampersand.
     """
 
     __slots__ = ("cause", "commands", "dialect", "functions", "quoted", "temporary", "text")

@@ -5,16 +5,18 @@ Decides how findings are told; makes none of its own.
 
 from __future__ import annotations
 
-from . import policy, rules, shfmt
+from . import findings, policy, rules, shfmt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .commands import Command
-    from .policy import Finding
+    from .findings import Finding
     from .verdict import Judge
 
 _LIST = "a non-empty allow list holds every command it does not name"
+_FLOOR = "nothing does: no setting and no review lifts a rule of the floor"
 _PASS = {
+    **dict.fromkeys(rules.FLOOR, _FLOOR),
     rules.HARD_BLOCK: (
         "nothing does, unless the pattern is one of hard_block_patterns in your settings"
     ),
@@ -40,9 +42,9 @@ def explain(judge: Judge, text: str) -> str:
     part = policy.part_of(reading, found)
     lines = [f"read as {reading.dialect}"]
     if reading.cause is not None:
-        lines.append(f"not readable: {policy.shown(reading.cause, 300)}")
+        lines.append(f"not readable: {findings.shown(reading.cause, 300)}")
     for number, command in enumerate(reading.commands, 1):
-        lines.append(f"{number}. {policy.shown(command.source)}{_origin(command)}")
+        lines.append(f"{number}. {findings.shown(command.source)}{_origin(command)}")
         met = [finding for finding in found if finding.command is command]
         lines += [f"   {finding.decision}: {finding.rule}{_detail(finding)}" for finding in met]
         if not met:
@@ -52,7 +54,7 @@ def explain(judge: Judge, text: str) -> str:
         for finding in found
         if finding.command is None
     ]
-    best = policy.deciding(found)
+    best = findings.deciding(found)
     if best is None:
         lines.append("verdict: allow")
         return "\n".join(lines) + "\n"
@@ -81,7 +83,7 @@ def _origin(command: Command) -> str:
     if command.outer is None:
         return ""
     words = command.outer.words
-    return f"  [started by {policy.shown(words[0].source, 40) if words else 'an assignment'}]"
+    return f"  [started by {findings.shown(words[0].source, 40) if words else 'an assignment'}]"
 
 
 def catalogue() -> list[dict[str, str]]:

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 class Facts:
-    """Where a command would run.
+    """What a judge may know of the place a command would run in.
 
     cwd, home, project  absolute folders; project is None where there is none
     temporary           the system's temporary folders
     surface             folders of the harness itself: configuration and state
     real                where a path leads with the links on the disk followed
+    exists              whether something has that path
     """
 
-    __slots__ = ("cwd", "home", "project", "real", "surface", "temporary")
+    __slots__ = ("cwd", "exists", "home", "project", "real", "surface", "temporary")
 
     def __init__(
         self,
@@ -38,8 +39,10 @@ class Facts:
         surface: tuple[str, ...] = (),
         *,
         real: Callable[[str], str] = posixpath.normpath,
+        exists: Callable[[str], bool] = lambda _path: False,
     ) -> None:
         self.real = real
+        self.exists = exists
         self.cwd = cwd
         self.project = project
         self.home = home
@@ -48,7 +51,10 @@ class Facts:
 
     def without_temporary(self) -> Facts:
         """The same where no folder counts as temporary."""
-        return Facts(self.cwd, self.project, self.home, (), self.surface, real=self.real)
+        return Facts(
+            self.cwd, self.project, self.home, (), self.surface,
+            real=self.real, exists=self.exists,
+        )  # fmt: skip
 
 
 def folded(path: str) -> str:
@@ -78,15 +84,16 @@ def absolute(text: str, bases: tuple[str, ...]) -> list[str]:
 class Target:
     """A path a command changes. `paths` are what it may be, as globs (a backslash quotes a sign).
 
-    Empty `paths` mean that nobody can tell; `tail` is then what its end is known to be.
+    Empty `paths` mean that nobody can tell. `raw` are the same paths with their `..` left in:
+    the system follows a link before it goes up.
     """
 
-    __slots__ = ("paths", "tail", "word")
+    __slots__ = ("paths", "raw", "word")
 
-    def __init__(self, word: Word, paths: list[str], tail: str = "") -> None:
+    def __init__(self, word: Word, paths: list[str], raw: tuple[str, ...] = ()) -> None:
         self.word = word
         self.paths = paths
-        self.tail = tail
+        self.raw = raw
 
     @property
     def known(self) -> bool:
@@ -98,10 +105,10 @@ def target(word: Word, where: Facts, bases: tuple[str, ...], strip: str = "") ->
     """What `word` (without the text `strip` at its start, such as `of=`) points to."""
     pattern = word.pattern
     if pattern is None:
-        home = _from_home(word, where)
-        if home is None:
+        start = _known_start(word, where)
+        if start is None:
             return Target(word, [])
-        pattern = home
+        pattern = start
     else:
         pattern = pattern[len(strip) :]
         if word.tilde or (pattern.startswith("~") and strip):
@@ -111,21 +118,63 @@ def target(word: Word, where: Facts, bases: tuple[str, ...], strip: str = "") ->
             pattern = place
     if not pattern:
         return Target(word, [])
-    return Target(word, absolute(pattern, bases))
+    raw = tuple(dict.fromkeys(posixpath.join(base, pattern) for base in bases))
+    return Target(word, absolute(pattern, bases), raw)
 
 
-def _from_home(word: Word, where: Facts) -> str | None:
-    """The path of `$HOME/…` and `$PWD/…`, whose values are known."""
-    if not word.parts or word.parts[0].kind != "parameter":
+def landings(found: Target, facts: Facts, *, follow: bool) -> list[str]:
+    """Where the paths of `found` lead on the disk, as globs.
+
+    With `follow` a link at the end is followed too; without, it is itself what is meant. What
+    stands before the first sign of a glob is looked up, the rest is taken as it is written.
+    """
+    out = []
+    for path in found.raw:
+        steps = path.split("/")
+        fixed = next((n for n, step in enumerate(steps) if not _ACTIVE.isdisjoint(step)), None)
+        if fixed is None and follow:
+            out.append(facts.real(path))
+            continue
+        if fixed is None:
+            fixed = len(steps) - 1
+            if steps[-1] in ("", ".", ".."):
+                out.append(facts.real(path))
+                continue
+        before = "/".join(steps[:fixed]) or "/"
+        out.append(posixpath.normpath(posixpath.join(facts.real(before), *steps[fixed:])))
+    return list(dict.fromkeys(out))
+
+
+# What the shell puts in the place of these is known.
+_STANDING = frozenset({"$PWD", "${PWD}", "$(pwd)", "`pwd`"})
+_TOP = frozenset({"$(git rev-parse --show-toplevel)", "`git rev-parse --show-toplevel`"})
+
+
+def _known_start(word: Word, facts: Facts) -> str | None:
+    """The path of `$HOME/…`, `$PWD/…` and their kin as a glob; None for any other expansion."""
+    from .words import Word
+
+    if not word.parts:
         return None
-    known = {"HOME": where.home, "PWD": where.cwd}
-    first = word.parts[0]
-    if first.text not in (f"${first.name}", f"${{{first.name}}}") or first.name not in known:
+    first = word.parts[0].text
+    rest = Word(word.parts[1:], word.start, word.end, word.source).pattern
+    if rest is None or (rest and not rest.startswith("/")):
         return None
-    rest = [part.text for part in word.parts[1:] if part.kind in ("text", "quoted")]
-    if len(rest) != len(word.parts) - 1:
-        return None
-    return known[first.name] + "".join(rest)
+    if first in _STANDING:
+        return f".{rest}"
+    if first in _TOP and facts.project is not None and is_within(facts.cwd, facts.project):
+        return facts.project + rest
+    if first in ("$HOME", "${HOME}"):
+        return facts.home + rest
+    return None
+
+
+def is_known(word: Word) -> bool:
+    """Whether the text alone tells the path, apart from the home and the folder it stands in."""
+    if word.pattern is not None:
+        return True
+    nowhere = Facts("/", "/", "/")
+    return _known_start(word, nowhere) is not None
 
 
 def is_within(path: str, folder: str) -> bool:

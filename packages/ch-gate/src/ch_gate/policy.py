@@ -1,9 +1,9 @@
 """May it run? The order of the rules, on commands that were read.
 
-Pure: settings, tree and surroundings in, parts of a verdict out. The order is fixed: hard blocks,
-deny list, protected paths, allow list, mutation gate (R041), with damaged characters before all of
-them and what could not be read never allowed by any. The strictest match decides, and every match
-is named.
+Pure: settings, tree and facts in, parts of a verdict out. The order is fixed: the floor, hard
+blocks, deny list, protected paths, allow list, mutation gate (R041), with damaged characters before
+the lists and what could not be read never allowed by any. The strictest match decides, and every
+match is named.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from __future__ import annotations
 import re
 
 from . import effects, rules
+from .findings import Finding, deciding, met, shown
+from .floor import CHANGED, floor, floor_of_change
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
 from .paths import MAYBE, NO, YES, Facts, Protected, Target, is_temporary, is_within, target
 from .patterns import Pattern, Texts
+from .reasons import reason
 from .words import made
 from .wrappers import WRAPPERS
 
@@ -21,15 +24,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ch_contract.messages import VerdictPart, VerdictPartMatch
+    from ch_contract.messages import VerdictPart
 
     from .commands import Command, Reading
 
-ORDER = ("allow", "ask", "deny")
 FOLDERS_LIMIT = 16
-
-# Reviewed file changes will be the better way; until ch-stage can stage them, this one works.
-ROUTE = "Ask the person to run it by hand, or go on without it."
 
 
 class Policy:
@@ -50,39 +49,6 @@ class Policy:
         self.sandbox = sandbox
 
 
-class Finding:
-    """One rule that was met, and where; `command` is None for the text as a whole."""
-
-    __slots__ = ("command", "decision", "detail", "end", "note", "rule", "source", "start", "text")
-
-    def __init__(
-        self,
-        rule: str,
-        decision: str,
-        text: str,
-        start: int,
-        end: int,
-        *,
-        detail: str = "",
-        note: str | None = None,
-        source: str = "policy",
-        command: Command | None = None,
-    ) -> None:
-        self.rule = rule
-        self.decision = decision
-        self.text = text
-        self.start = start
-        self.end = end
-        self.detail = detail
-        self.note = note
-        self.source = source
-        self.command = command
-
-    def match(self) -> VerdictPartMatch:
-        """The match as the verdict holds it."""
-        return {"rule": self.rule, "text": self.text, "span": [self.start, self.end]}
-
-
 def judge(reading: Reading, where: Facts, policy: Policy) -> VerdictPart:
     """The verdict's part for one command."""
     return part_of(reading, findings(reading, where, policy))
@@ -90,12 +56,17 @@ def judge(reading: Reading, where: Facts, policy: Policy) -> VerdictPart:
 
 def findings(reading: Reading, where: Facts, policy: Policy) -> list[Finding]:
     """Every rule the command meets, in the order in which they decide."""
+    changes = effects_of(reading)
+    return [*floor(reading, changes, where), *own(reading, changes, where, policy)]
+
+
+def own(reading: Reading, changes: list[Effect], where: Facts, policy: Policy) -> list[Finding]:
+    """The rules above the floor, which the settings have a say in."""
     found = suspicious(reading)
     found += hard_blocks(reading, policy)
     found += denied(reading, policy)
     if reading.cause is not None:
         return [*found, unreadable(reading, where)]
-    changes = effects_of(reading)
     folders = possible_folders(reading, where)
     found += protected(reading, changes, where, folders, policy)
     if led_away(changes, where, folders):
@@ -146,7 +117,7 @@ def suspicious(reading: Reading) -> list[Finding]:
         letter = characters.foreign_letters(command.program or "")
         if letter is not None:
             found.append(
-                _finding(
+                met(
                     rules.SUSPICIOUS_CHARACTERS, "ask", command,
                     detail=f"{characters.name_of(letter)} in the name of a program",
                 )
@@ -173,14 +144,14 @@ def hard_blocks(reading: Reading, policy: Policy) -> list[Finding]:
         for command in reading.commands:
             if any(pattern.matches(form) for form in Texts(command).denied_forms()):
                 found.append(
-                    _finding(
+                    met(
                         rules.HARD_BLOCK, "deny", command,
                         detail=f"what the pattern {pattern.entry} finds", source="settings",
                     )
                 )  # fmt: skip
                 break
     found += [
-        _finding(rules.HARD_BLOCK, "deny", command, detail="what would destroy a whole system")
+        met(rules.HARD_BLOCK, "deny", command, detail="what would destroy a whole system")
         for command in reading.commands
         if _is_blocked(command)
     ]
@@ -227,7 +198,7 @@ def denied(reading: Reading, policy: Policy) -> list[Finding]:
         for pattern in policy.patterns["denylist"]:
             if any(pattern.matches(tail) for tail in tails):
                 found.append(
-                    _finding(
+                    met(
                         rules.UNREAD_PROGRAM, "ask", command,
                         detail=f"it may start what the deny list names ({pattern.entry})",
                         source="settings",
@@ -235,7 +206,7 @@ def denied(reading: Reading, policy: Policy) -> list[Finding]:
                 )  # fmt: skip
             if any(pattern.matches(form) for form in forms):
                 found.append(
-                    _finding(
+                    met(
                         rules.DENYLIST, "deny", command,
                         detail=f"the entry {pattern.entry}", source="settings",
                     )
@@ -297,16 +268,16 @@ def protected(
     found: list[Finding] = []
     if not entries:
         return found
-    met = set()
+    judged = set()
     for effect in changes:
         if effect.what == SECRET:
             continue
-        met.add(id(effect.command))
+        judged.add(id(effect.command))
         targets = _resolved(effect, where, folders)
         answer, hit = _met(effect, entries, targets)
         if answer == YES:
             found.append(
-                _finding(
+                met(
                     rules.PROTECTED_PATH, "deny", effect.command,
                     detail=f"the protected path {hit}", source="settings",
                 )
@@ -316,7 +287,7 @@ def protected(
             and not all(item.known for item in targets)
         ):
             found.append(
-                _finding(
+                met(
                     rules.PROTECTED_PATH, "ask", effect.command,
                     detail="nobody can tell which files before it runs", source="settings",
                 )
@@ -325,12 +296,12 @@ def protected(
     for command in reading.commands:
         if id(command) in denied or command.program is None or not command.words:
             continue
-        if id(command) not in met and _reads(command):
+        if id(command) not in judged and _reads(command):
             continue
         hit = _named(command, entries, where, folders)
         if hit:
             found.append(
-                _finding(
+                met(
                     rules.PROTECTED_PATH, "ask", command,
                     detail=f"nobody can tell what it does with {hit}", source="settings",
                 )
@@ -451,7 +422,7 @@ _TRANSPARENT = frozenset({"sh", "bash", "dash", "zsh", "ksh", "eval"})
 def not_allowed(reading: Reading, policy: Policy) -> list[Finding]:
     """R045: the commands that no entry of a non-empty allow list covers."""
     return [
-        _finding(rules.NOT_ON_ALLOWLIST, "ask", command, source="settings")
+        met(rules.NOT_ON_ALLOWLIST, "ask", command, source="settings")
         for command in reading.commands
         if command.how != "same" and not is_covered(command, policy.patterns["allowlist"])
     ]
@@ -464,15 +435,15 @@ def gated(
     found = []
     for effect in changes:
         if effect.what == UNREAD:
-            found.append(_finding(rules.UNREAD_PROGRAM, "ask", effect.command, detail=effect.why))
+            found.append(met(rules.UNREAD_PROGRAM, "ask", effect.command, detail=effect.why))
         elif effect.what == SECRET:
-            found.append(_finding(rules.SECRET_READ, "ask", effect.command, detail=effect.why))
+            found.append(met(rules.SECRET_READ, "ask", effect.command, detail=effect.why))
         elif effect.what == CHANGES:
             if not is_gated(effect, _resolved(effect, where, folders), where):
                 continue
             rule = rules.MUTATION if policy.gate == "review" else rules.MUTATION_DENIED
             found.append(
-                _finding(
+                met(
                     rule, "ask" if policy.gate == "review" else "deny", effect.command,
                     detail=effect.kind, source="policy" if policy.gate == "review" else "settings",
                 )
@@ -486,7 +457,7 @@ def unconfined(changes: list[Effect], where: Facts, folders: tuple[str, ...]) ->
     A program that nobody can read beforehand counts as one that changes something.
     """
     return [
-        _finding(
+        met(
             rules.MUTATION,
             "ask",
             effect.command,
@@ -565,29 +536,6 @@ def unreadable(reading: Reading, where: Facts) -> Finding:
 # -- from findings to the part ---------------------------------------------------------------------
 
 
-def _finding(
-    rule: str,
-    decision: str,
-    command: Command,
-    *,
-    detail: str = "",
-    source: str = "policy",
-) -> Finding:
-    return Finding(
-        rule, decision, command.source, command.start, command.end,
-        detail=detail, source=source, command=command,
-    )  # fmt: skip
-
-
-def deciding(found: list[Finding]) -> Finding | None:
-    """The finding that decides: the strictest, and of those the first."""
-    best = None
-    for finding in found:
-        if best is None or ORDER.index(finding.decision) > ORDER.index(best.decision):
-            best = finding
-    return best
-
-
 def part_of(reading: Reading, found: list[Finding]) -> VerdictPart:
     """The verdict's part that these findings make."""
     best = deciding(found)
@@ -610,82 +558,16 @@ def part_of(reading: Reading, found: list[Finding]) -> VerdictPart:
     part["source"] = best.source
     part["reason"] = reason(best)
     part["note"] = best.note
-    part["matches"] = [finding.match() for finding in found]
+    for finding in found:
+        # a loop that is read once for each of its words meets a rule at one place more than once
+        if (match := finding.match()) not in part["matches"]:
+            part["matches"].append(match)
     return part
 
 
 def is_reviewable(_rule: str) -> bool:
     """Whether a person may still accept a denial under this rule: none of this version's."""
     return False
-
-
-def shown(text: str, limit: int = 120) -> str:
-    """A command for a sentence: one line, cut, nothing a terminal would act on."""
-    flat = " ".join(text.split())
-    flat = "".join(
-        character if character.isprintable() else f"<U+{ord(character):04X}>" for character in flat
-    )
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
-
-
-def reason(best: Finding) -> str:
-    """Why, and what the model may do instead."""
-    what = shown(best.text)
-    detail = best.detail
-    rule = best.rule
-    if rule == rules.ALLOWLIST:
-        return "Every command in it is on the allow list."
-    if rule == rules.HARD_BLOCK:
-        return f"Hard block: {what} is {detail}. It never runs, whoever approves it."
-    if rule == rules.DENYLIST:
-        return f"Denied: {what} is on the deny list ({detail}). It never runs; take another way."
-    if rule == rules.PROTECTED_PATH and best.decision == "deny":
-        return f"Denied: {what} would change {detail}, which no payload may change. Leave it alone."
-    if rule == rules.PROTECTED_PATH:
-        return (
-            f"Held: {what} changes files, and {detail}; some paths are protected here. "
-            "Name the files literally."
-        )
-    if rule == rules.SUSPICIOUS_CHARACTERS and best.decision == "deny":
-        return (
-            f"Denied: the text holds {detail}, which can hide what would run. "
-            "Send it again without that character."
-        )
-    if rule == rules.SUSPICIOUS_CHARACTERS:
-        return (
-            f"Held: the text holds {detail}, probably damage from copying. "
-            "Send it again in a fenced block with plain characters."
-        )
-    if rule == rules.UNREADABLE_COMMAND:
-        held = "Denied" if best.decision == "deny" else "Held"
-        way = "a complete command in plain syntax"
-        if "time allowed" in detail:
-            way = "less at once"
-        elif "the parser " in detail:
-            way = "it once more, and ask the person to look when that does not help"
-        return (
-            f"{held}: the command could not be read ({shown(detail, 300)}), and what can't be "
-            f"read is never allowed. Send {way}."
-        )
-    if rule == rules.NOT_ON_ALLOWLIST:
-        return f"Held: {what} is not on the allow list. A person must accept it."
-    if rule == rules.MUTATION and best.source == "settings":
-        return (
-            f"Held: {what} is on the allow list and looks as if it changes something. With "
-            f"shell_sandbox strict it runs in a sandbox only, which this version has not. {ROUTE}"
-        )
-    if rule == rules.MUTATION:
-        return f"Held: {what} looks as if it changes something; a person must accept it. {ROUTE}"
-    if rule == rules.MUTATION_DENIED:
-        return f"Denied: {what} looks as if it changes something, and here no command may. {ROUTE}"
-    if rule == rules.UNREAD_PROGRAM:
-        return (
-            f"Held: {what}: {detail}, so nobody can tell what would run. "
-            "Write the commands out, or put them into a file first."
-        )
-    if rule == rules.SECRET_READ:
-        return f"Held: {what}: {detail}. Ask for the one value you need, or work without it."
-    raise ValueError(f"no reason for the rule {rule}")
 
 
 def judge_change(path: str, where: Facts, policy: Policy) -> VerdictPart:
@@ -708,7 +590,11 @@ def judge_change(path: str, where: Facts, policy: Policy) -> VerdictPart:
     )
     rule, decision, source = rules.FILE_REVIEW, "ask", "policy"
     why = "Held: a file change is always reviewed before it is written."
-    if odd:
+    denied_by = floor_of_change(word, where)
+    if denied_by is not None:
+        rule, decision, source = denied_by, "deny", "floor"
+        why = reason(Finding(rule, decision, path, 0, len(path), detail=CHANGED[rule]))
+    elif odd:
         rule, decision = rules.SUSPICIOUS_CHARACTERS, "deny"
         why = f"Denied: the path holds {odd[0].name}, which can hide what would be written."
     elif hit is not None:

@@ -5,6 +5,16 @@ Decides nothing. A part of a verdict carries the id; `ch-gate rules` prints this
 
 from __future__ import annotations
 
+# The floor: decided before any setting is read, and no setting, list or review clears it.
+OUTSIDE_DESTRUCTION = "outside-project-destruction"
+UNPROVABLE_DESTRUCTION = "unprovable-destruction"
+SECRET_ACCESS = "secret-access"  # noqa: S105  a rule's name
+HISTORY_REWRITE = "history-rewrite"
+MACHINE_CONTROL = "machine-control"
+UNPROVABLE_EXECUTION = "unprovable-execution"
+SURFACE_WRITE = "policy-surface-write"
+WIRING_TAMPER = "wiring-tamper"
+
 HARD_BLOCK = "hard-block"
 DENYLIST = "denylist"
 PROTECTED_PATH = "protected-path"
@@ -18,8 +28,33 @@ SECRET_READ = "secret-read"  # noqa: S105  a rule's name
 FILE_REVIEW = "file-review"
 ALLOWLIST = "allowlist"
 
+FLOOR = (
+    OUTSIDE_DESTRUCTION, UNPROVABLE_DESTRUCTION, SECRET_ACCESS, HISTORY_REWRITE, MACHINE_CONTROL,
+    UNPROVABLE_EXECUTION, SURFACE_WRITE, WIRING_TAMPER,
+)  # fmt: skip
+
 # id: (decision, what it is about)
 CATALOGUE = {
+    OUTSIDE_DESTRUCTION: (
+        "deny",
+        "a destructive command on a target outside the project and the temporary folders",
+    ),
+    UNPROVABLE_DESTRUCTION: (
+        "deny",
+        "a destructive command whose target is known only when it runs",
+    ),
+    SECRET_ACCESS: (
+        "deny",
+        "a read of keys, credentials or .env files, or a request to a cloud machine's metadata",
+    ),
+    HISTORY_REWRITE: ("deny", "a git push that overwrites what others have"),
+    MACHINE_CONTROL: ("deny", "stopping or restarting the machine"),
+    UNPROVABLE_EXECUTION: ("deny", "a fetched text that is run without having been seen"),
+    SURFACE_WRITE: (
+        "deny",
+        "a change of the harness's own settings or state, or a command of it that acts",
+    ),
+    WIRING_TAMPER: ("deny", "a change of a file that registers hooks with an agent"),
     HARD_BLOCK: (
         "deny",
         "the command matches a hard-block pattern, one of yours or a built-in one",

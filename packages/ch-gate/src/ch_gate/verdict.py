@@ -12,8 +12,10 @@ import signal
 from ch_contract import places, settings, shells
 from ch_contract.problems import Problem
 
-from . import patterns, policy, shfmt, syntax
+from . import findings, patterns, policy, shfmt, syntax
 from .commands import Reading
+from .floor import floor
+from .mutations import effects_of
 from .paths import Facts
 
 TYPE_CHECKING = False
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from ch_contract.messages import Run, Verdict, VerdictPart
     from ch_contract.settings import Settings
 
+    from .findings import Finding
+    from .mutations import Effect
+
     Made = TypeVar("Made")
 
 
@@ -33,23 +38,53 @@ LEAST_SECONDS = 0.05
 
 
 class Judge:
-    """Settings in force in one folder, ready to judge commands and changes."""
+    """Judges the commands and changes of one folder: by the floor, then by the settings in force.
 
-    __slots__ = ("dialect", "instead_of", "policy", "settings", "shell", "where")
+    The floor is decided before the settings are read; of them it needs the user's `shell` and
+    `state_dir` alone.
+    """
+
+    __slots__ = (
+        "_policy",
+        "_settings",
+        "cwd",
+        "dialect",
+        "instead_of",
+        "project",
+        "shell",
+        "where",
+    )
 
     def __init__(self, cwd: str, project: str | None) -> None:
-        self.settings: Settings = settings.load(cwd, project)
-        self.policy = policy.Policy(
-            patterns.load(self.settings.values),
-            self.settings["protected_paths"],
-            self.settings["mutation_gate"],
-            self.settings["shell_sandbox"],
-        )
-        shell = shells.resolve(self.settings.get("shell"), shells.login_shell())
+        self.cwd = cwd
+        self.project = project
+        self._settings: Settings | None = None
+        self._policy: policy.Policy | None = None
+        shell = shells.resolve(shells.of_user(), shells.login_shell())
         self.dialect = shell.dialect
         self.shell = os.path.basename(shell.path)
         self.instead_of = shell.instead_of
         self.where = facts(cwd, project)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force. Raises Problem("settings") for settings that can't be used."""
+        if self._settings is None:
+            self._settings = settings.load(self.cwd, self.project)
+        return self._settings
+
+    @property
+    def policy(self) -> policy.Policy:
+        """What of them decides. Raises Problem("settings") for a pattern that is none."""
+        if self._policy is None:
+            values = self.settings
+            self._policy = policy.Policy(
+                patterns.load(values.values),
+                values["protected_paths"],
+                values["mutation_gate"],
+                values["shell_sandbox"],
+            )
+        return self._policy
 
     def read(self, text: str, clock: shfmt.Clock) -> Reading:
         """`text` as simple commands."""
@@ -80,13 +115,17 @@ class Judge:
 
     def judged(self, reading: Reading, clock: shfmt.Clock) -> VerdictPart:
         """The verdict's part for a text that was read, in what is left of its time."""
+        above = False
         try:
-            return bounded(
-                lambda: policy.judge(reading, self.where, self.policy),
-                max(clock.left(), LEAST_SECONDS),
-            )
+            changes, found = bounded(lambda: self.floor(reading), _left(clock))
+            if found:
+                return policy.part_of(reading, found)
+            above = True
+            rules = self.policy
+            found = bounded(lambda: policy.own(reading, changes, self.where, rules), _left(clock))
+            return policy.part_of(reading, found)
         except TimeoutError:
-            if self.policy.patterns["hard_block_patterns"]:
+            if above and self.policy.patterns["hard_block_patterns"]:
                 raise Problem(
                     "settings",
                     f"hard_block_patterns: the command took more than {clock.seconds:g} s to judge",
@@ -95,9 +134,18 @@ class Judge:
         reading.cause = shfmt.LATE
         return policy.part_of(reading, [policy.unreadable(reading, self.where)])
 
+    def floor(self, reading: Reading) -> tuple[list[Effect], list[Finding]]:
+        """What the commands change, and the rules of the floor they meet."""
+        changes = effects_of(reading)
+        return changes, floor(reading, changes, self.where)
+
     def change(self, path: str) -> VerdictPart:
         """The verdict's part for a file change."""
         return policy.judge_change(path, self.where, self.policy)
+
+
+def _left(clock: shfmt.Clock) -> float:
+    return max(clock.left(), LEAST_SECONDS)
 
 
 def facts(cwd: str, project: str | None) -> Facts:
@@ -113,6 +161,7 @@ def facts(cwd: str, project: str | None) -> Facts:
         tuple(temporary),
         (places.config_dir(), places.state_dir(), places.default_state_dir()),
         real=os.path.realpath,
+        exists=os.path.lexists,
     )
 
 
@@ -155,7 +204,7 @@ def gate(document: Run) -> None:
     if payload["command"] is not None:
         parts.append(judge.command(payload["command"]))
     verdict: Verdict = {
-        "decision": max((part["decision"] for part in parts), key=policy.ORDER.index),
+        "decision": max((part["decision"] for part in parts), key=findings.ORDER.index),
         "dialect": judge.dialect,
         "settings": {
             "digest": judge.settings.digest,

@@ -1,0 +1,227 @@
+"""Floor: secrets that a command would read.
+
+Decides which paths look like keys, credentials or `.env` files, and which commands would show or
+copy what is in them. Naming such a file (`ls`, `test -f`, `git check-ignore`) or searching for its
+name is no read. A cloud machine's metadata service counts as a secret for programs that reach out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import effects, rules
+from .findings import Finding, met, shown
+from .mutations import CHANGES, is_secret
+from .options import scan
+from .paths import may_match, target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .commands import Command, Reading
+    from .folders import Folders
+    from .mutations import Effect
+    from .paths import Facts
+    from .words import Word
+
+# They read what they are given, and show, copy, pack or send it.
+_COPYING = frozenset(
+    {"cp", "scp", "rsync", "install", "tar", "gtar", "bsdtar", "zip", "7z", "gzip", "bzip2", "xz",
+     "zstd", "dd", "openssl", "gpg", "age", "curl", "wget", "http", "https", "xh", "nc", "ncat",
+     "socat", "pandoc", "split", "csplit", "tee", "sponge", "look", "pr", "ul", "vis", "batcat",
+     "pbcopy", "xclip", "xsel", "wl-copy", "mail", "mutt", "sendmail", "sops", "aws", "gcloud",
+     "gsutil", "rclone", "s3cmd", "gist", "ed", "ex", "vi", "vim", "nvim", "view", "nano", "emacs",
+     "ln", "busybox", "glow", "most", "uuencode", "cpio", "pax", "ar", "jo", "dasel", "miller",
+     "mlr", "ruby", "perl", "php", "node", "comm", "zcat", "bzcat", "xzcat", "lesspipe", "hd",
+     "shasum", "ccze", "hexyl", "vidir", "code", "open", "xdg-open"}
+)  # fmt: skip
+# They name what they are given and look no further, or change it without showing it.
+_NAMING = frozenset({"source", ".", "printenv", "time", "wait", "trap", "if", "while"})
+_GIT_SHOWING = frozenset(
+    {"show", "cat-file", "diff", "blame", "annotate", "log", "grep", "difftool", "archive",
+     "format-patch", "whatchanged", "stash"}
+)  # fmt: skip
+# A glob that has one of these in it may well mean a secret; `*` alone never does.
+_TELLING = re.compile(r"^\.|env|id_|rsa|ed25519|pem|p12|pfx|key|cred|netrc|pgpass|secret|token")
+_EXAMPLES = (
+    ".env", ".env.local", ".env.production", "id_rsa", "id_ed25519", "id_ecdsa", "server.pem",
+    "key.pem", "cert.p12", "cert.pfx", ".netrc", ".pgpass", ".npmrc", ".pypirc",
+    ".git-credentials", "credentials", "credentials.json",
+)  # fmt: skip
+# Keys made up for tests are no secrets.
+_FIXTURES = re.compile(r"(?:^|/)(?:tests?|fixtures?|testdata|examples?|__tests__|spec)/")
+_SYSTEM = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/master.passwd"})
+
+
+def found_in(
+    reading: Reading, changes: list[Effect], folders: Folders, facts: Facts
+) -> list[Finding]:
+    """The findings of secret-access."""
+    out = []
+    # what a command writes it does not show
+    written: dict[int, set[str]] = {}
+    for effect in changes:
+        if effect.what == CHANGES:
+            texts = [word.pattern or word.source for word, _strip in effect.targets or ()]
+            written.setdefault(id(effect.command), set()).update(texts)
+    for command in reading.commands:
+        hit = _read(command, folders, facts, written.get(id(command), set()))
+        if hit:
+            out.append(
+                met(
+                    rules.SECRET_ACCESS, "deny", command,
+                    detail=shown(hit, 80), note=f"it would read {shown(hit, 80)}", source="floor",
+                )
+            )  # fmt: skip
+    return out
+
+
+def _read(command: Command, folders: Folders, facts: Facts, written: set[str]) -> str:
+    """The secret that the command would read; empty for none."""
+    for redirect in command.redirects:
+        if redirect.op in ("<", "<>") and _is_secret(redirect.target, command, folders, facts):
+            return redirect.target.source
+    name = command.program
+    if name is None or not command.words:
+        return ""
+    if name in effects.NETWORK:
+        for word in command.words[1:]:
+            host = metadata_host(word.value if word.value is not None else word.prefix)
+            if host:
+                return host
+    words = _operands(command, name)
+    for word in words:
+        if (word.pattern or word.source) not in written and _is_secret(
+            word, command, folders, facts
+        ):
+            return word.source
+    return ""
+
+
+def _operands(command: Command, name: str) -> list[Word]:
+    """The words of the command that name files it reads."""
+    words = command.words[1:]
+    if name == "git":
+        return _git(command)
+    if name in ("find", "gfind", "bfs"):
+        return _found(command)
+    if name in _NAMING or name in effects.NAMERS:
+        return []
+    if name not in effects.READERS and name not in _COPYING and name not in effects.SEARCHERS:
+        return []
+    if name in effects.SEARCHERS:
+        scanned = scan(words, "efmABC")
+        scripted = scanned.has("-e", "-f", "--regexp", "--file", "--expression")
+        named = scanned.given("-f", "--file")
+        found = scanned.operands if scripted else scanned.operands[1:]
+        return [*found, *_made(named, command)]
+    if name in ("ln", "cp", "install", "rsync", "scp") and len(words) > 1:
+        # what lies at the end is written
+        words = words[:-1]
+    out = []
+    for word in words:
+        out.append(word)
+        text = word.value
+        if text is None or len(text) < 4:
+            continue
+        pieces = re.split(r"[=@<]", text)[1:]
+        if text.startswith("-") and not text.startswith("--"):
+            pieces.append(text[2:])
+        out += _made(pieces, command)
+    return out
+
+
+def _made(texts: list[str] | list[str | None], command: Command) -> list[Word]:
+    from .words import TEXT, Part, Word
+
+    like = command.words[0]
+    return [Word([Part(TEXT, text)], like.start, like.end, text) for text in texts if text]
+
+
+def _git(command: Command) -> list[Word]:
+    from .git import GLOBAL_LONG
+
+    operands = scan(command.words[1:], "Cc", "", GLOBAL_LONG, leading=True).operands
+    if not operands or operands[0].value not in _GIT_SHOWING:
+        return []
+    rest = operands[1:]
+    if operands[0].value == "grep":
+        rest = scan(rest, "efmABC").operands[1:]
+    if operands[0].value == "log" and not any(
+        (word.value or "").startswith(("-p", "--patch", "-u", "-S", "-G")) for word in rest
+    ):
+        return []
+    if any(word.value in ("--stat", "--name-only", "--name-status") for word in rest):
+        return []
+    out = []
+    for word in rest:
+        if word.value is not None and ":" in word.value and not word.value.startswith("-"):
+            out += _made([word.value.rpartition(":")[2]], command)
+        else:
+            out.append(word)
+    return out
+
+
+def _found(command: Command) -> list[Word]:
+    """What a find command that starts a reader is told to look for."""
+    readers = [
+        inner for inner in command.inner
+        if inner.program in effects.READERS - effects.NAMERS or inner.program in _COPYING
+    ]  # fmt: skip
+    if not readers:
+        return []
+    words = command.words
+    return [
+        words[position + 1]
+        for position, word in enumerate(words[:-1])
+        if word.value in ("-name", "-iname", "-path", "-wholename")
+    ]
+
+
+def _is_secret(word: Word, command: Command, folders: Folders, facts: Facts) -> bool:
+    text = word.pattern
+    if not text:
+        return False
+    plain = text.replace("\\", "")
+    if plain.startswith("-"):
+        return False
+    if _looks_secret(plain, glob=word.glob) and not _FIXTURES.search(plain):
+        return True
+    bases = folders.at(command)
+    if bases is None or bases == (facts.cwd,):
+        return plain in _SYSTEM
+    # `cd ~/.aws; cat config`
+    home = facts.home.rstrip("/") + "/"
+    for path in target(word, facts, bases).paths:
+        if path in _SYSTEM:
+            return True
+        if path.startswith(home) and is_secret("~/" + path[len(home) :]):
+            return True
+    return False
+
+
+def _looks_secret(path: str, *, glob: bool) -> bool:
+    if is_secret(path):
+        return True
+    name = path.rpartition("/")[2]
+    if not glob or not _TELLING.search(name.replace("[", "").replace("]", "")):
+        return False
+    if name.startswith(("*", "?")) and not name.endswith(("pem", "p12", "pfx", "key")):
+        return False
+    return any(may_match(name, example) for example in _EXAMPLES)
+
+
+# The address of a metadata service, however the number is written.
+_NUMERIC = re.compile(
+    r"(?:^|[/@\s])(?:2852039166|0xa9fea9fe|0251\.0?376\.0?251\.0?376|0xa9\.0xfe\.0xa9\.0xfe"
+    r"|\[?::ffff:(?:169\.254\.169\.254|a9fe:a9fe)\]?|\[?fd00:ec2::254\]?)(?:[/:\]\s]|$)",
+    re.IGNORECASE,
+)
+
+
+def metadata_host(text: str) -> str:
+    """The metadata service that `text` addresses; empty for none."""
+    for host in effects.METADATA_HOSTS:
+        if host in text.lower():
+            return host
+    hit = _NUMERIC.search(text)
+    return hit.group(0).strip("/@: ") if hit else ""
