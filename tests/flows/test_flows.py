@@ -2,7 +2,7 @@
 
 A case is a folder: clipboard.txt is what was copied, block.txt what lies on the clipboard
 afterwards (durations and ids scrubbed), expect.json the exit code and the ledger's events.
-settings.json, if present, is the user's settings file.
+settings.json, if present, is the user's settings file, project.json that of the project.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ def case(request, project, user_settings):
     settings = folder / "settings.json"
     if settings.exists():
         user_settings(settings.read_text())
+    own = folder / "project.json"
+    if own.exists():
+        (project / ".clip-harness").mkdir()
+        (project / ".clip-harness" / "settings.json").write_text(own.read_text())
     for name in ("notes.txt", "data.txt"):
         (project / name).write_text(f"{name}\n")
     return folder

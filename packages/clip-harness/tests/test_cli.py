@@ -122,7 +122,9 @@ def test_a_wrong_call_is_exit_64_and_touches_nothing(
     assert (list(project.iterdir()), clipboard.read_text()) == ([], "touch made.txt")
 
 
-@pytest.mark.parametrize("name", ["run", "sessions", "cancel", "rerun", "receipt", "version"])
+@pytest.mark.parametrize(
+    "name", ["run", "sessions", "cancel", "rerun", "receipt", "trust", "version"]
+)
 def test_every_command_has_help(run_tool, name):
     done = run_tool(main, [name, "--help"])
     assert done.stdout.startswith(f"usage: clip-harness {name}")

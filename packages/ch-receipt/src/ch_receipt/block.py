@@ -178,7 +178,7 @@ def _without_effect(file: VerdictSettingsLeftOut) -> list[str]:
     if any(found["why"] == "untrusted" for found in file["ignored"]):
         folder = os.path.dirname(os.path.dirname(path))
         lines.append(
-            f"to trust them, look at that file, then run by hand in {folder}: clip-harness trust"
+            f"to trust that file, look at it, then run by hand in {folder}: clip-harness trust"
         )
     return lines
 

@@ -35,6 +35,7 @@ commands:
   cancel     stop a running command
   rerun      run a payload again; it is judged again
   receipt    show what happened: one run, the last lines, a summary, a check of the ledger
+  trust      let a project's settings file count as your own
   version    show the version
 
 Without a command the clipboard is read, run and replaced by the result: bind a hotkey to it.
@@ -105,6 +106,22 @@ options:
   --summary  how many runs, and what became of them
   --copy     put the result block of the last run, or of the run ID, on the clipboard again
   --json     the lines as JSON
+"""
+
+TRUST_USAGE = """\
+usage: clip-harness trust [--show | --revoke] [--cwd FOLDER]
+
+Show what the project's settings files say, and let them count as your own.
+
+Until then they can only tighten. Both .clip-harness/settings.json at the project's root and the one
+in the folder itself are shown and trusted, each as it is now: changed, it has to be trusted again.
+What was trusted before stays trusted, so a branch you come back to needs no second look.
+
+options:
+  --show         change nothing; tell whether they are trusted, and what waits for it
+  --revoke       trust none of these folders' settings files any more, in whatever version
+  --cwd FOLDER   the folder meant; this one when absent
+  --runner NAME  in-process (the default) or spawn
 """
 
 VERSION_USAGE = """\
@@ -419,6 +436,41 @@ def _copy_block(call: Call, run_id: str | None) -> int:
     return problems.OK
 
 
+def trust(argv: list[str], call: Call) -> int:
+    """Trust the settings files of a project."""
+    from clip_harness import trust as command
+
+    parsed = _flags(argv, {"--show": False, "--revoke": False, "--cwd": True}, call, TRUST_USAGE)
+    if parsed is None:
+        return problems.OK
+    flags, _ = parsed
+    if "--show" in flags and "--revoke" in flags:
+        raise Problem("usage", "--show and --revoke do not go together")
+    cwd = _folder(tool.text_flag(flags, "--cwd"))
+    if "--show" in flags:
+        command.show(cwd, call.streams)
+    elif "--revoke" in flags:
+        command.revoke(cwd, call.runner(), call.streams)
+    else:
+        command.grant(cwd, call.runner(), call.streams)
+    return problems.OK
+
+
+def _folder(named: str | None) -> str:
+    """The folder that was named, absolute, or the working folder.
+
+    Raises Problem("system") when it is none.
+    """
+    if named is None:
+        folder, nowhere = _working_folder()
+        if nowhere is not None:
+            raise nowhere
+        return folder
+    if not os.path.isdir(named):
+        raise Problem("system", f"there is no folder {named}", "check the path")
+    return os.path.abspath(named)
+
+
 def version(argv: list[str], call: Call) -> int:
     """Show the version."""
     from ch_contract import __version__
@@ -434,6 +486,7 @@ COMMANDS: dict[str, Callable[[list[str], Call], int]] = {
     "cancel": cancel,
     "rerun": rerun,
     "receipt": receipt,
+    "trust": trust,
     "version": version,
 }
 

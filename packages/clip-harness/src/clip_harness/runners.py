@@ -11,7 +11,7 @@ import io
 import os
 import sys
 
-from ch_contract.problems import Problem
+from ch_contract.problems import CODES, Problem
 from ch_contract.tool import Streams
 
 TYPE_CHECKING = False
@@ -39,6 +39,12 @@ class Completed:
         self.code = code
         self.output = output
         self.complaint = complaint
+
+    def failure(self, tool: str) -> Problem:
+        """What it means that `tool` wrote nothing: its own sentence, where it left one."""
+        kind = next((name for name, number in CODES.items() if number == self.code), "bug")
+        said = self.complaint or f"{tool} ended with exit {self.code} and wrote nothing"
+        return Problem(kind, said)
 
 
 def complaint(tool: str, said: bytes) -> str | None:

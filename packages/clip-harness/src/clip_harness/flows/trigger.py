@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ch_contract.messages import Notices, Run
     from ch_contract.tool import Streams
     from clip_harness.adapters.clipboard import Clipboard
-    from clip_harness.runners import Completed, Runner
+    from clip_harness.runners import Runner
 
 BEFORE: tuple[tuple[str, list[str]], ...] = (
     ("ch-goal", ["guard"]),
@@ -226,7 +226,7 @@ class Flow:
         """
         done = self._runner.run("ch-receipt", ["block", "--exit-code"], documents.encode(document))
         if not done.output:
-            raise _failure("ch-receipt", done)
+            raise done.failure("ch-receipt")
         own = (
             captured is not None
             and captured.is_copied
@@ -254,7 +254,7 @@ class Flow:
         """
         done = self._runner.run(tool, argv, data)
         if done.code != problems.OK:
-            raise _failure(tool, done)
+            raise done.failure(tool)
         return done.output
 
 
@@ -271,21 +271,15 @@ def refuse(
     """
     parsed = runner.run("ch-parse", ["--cwd", captured.cwd], captured.raw)
     if parsed.code != problems.OK:
-        raise _failure("ch-parse", parsed)
+        raise parsed.failure("ch-parse")
     document = _document(parsed.output)
     document["problem"] = cause.section("clip-harness")
     block = runner.run("ch-receipt", ["block", "--no-append"], documents.encode(document))
     if block.code != problems.OK:
-        raise _failure("ch-receipt", block)
+        raise block.failure("ch-receipt")
     streams.say(f"clip-harness: {problems.sentence(document['problem'])}")
     delivery.deliver(block.output, streams, clipboard)
     return cause.code
-
-
-def _failure(tool: str, done: Completed) -> Problem:
-    """What it means that a tool wrote nothing: its own sentence, where it left one."""
-    kind = next((name for name, number in problems.CODES.items() if number == done.code), "bug")
-    return Problem(kind, done.complaint or f"{tool} ended with exit {done.code} and wrote nothing")
 
 
 def notices(*, context: str | None = None) -> Notices:
