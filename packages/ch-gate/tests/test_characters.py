@@ -69,3 +69,23 @@ def test_spans_lie_in_the_text_in_order(text):
         ends.append(oddity.end)
     if not found:
         assert mended(text, found) == text
+
+
+@pytest.mark.parametrize(
+    ("word", "alone", "letter"),
+    [
+        ("cat", True, None),
+        ("größe", True, None),
+        ("c\u0430t", True, "\u0430"),
+        ("\u0441\u0430t", False, "\u0441"),
+        ("\u043f\u0440\u0438\u0432\u0435\u0442", False, None),
+        ("\u0441\u043e\u043a", True, "\u0441"),
+        ("5\u03bcm", False, None),
+        ("src-\u0441\u043e\u043a/x", False, None),
+        ("\uff52\uff4d", True, "\uff52"),
+        ("\U0001d42bm", False, "\U0001d42b"),
+    ],
+)
+def test_letters_that_look_like_latin_ones(word, alone, letter):
+    """Mixed into a Latin name, or in the name of a program; not a name in another script."""
+    assert characters.look_alike(word, alone=alone) == letter

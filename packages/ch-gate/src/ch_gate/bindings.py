@@ -40,7 +40,8 @@ def foldable(text: str) -> frozenset[str]:
 
 def _is_plain(name: str, text: str) -> bool:
     """Whether the assignment is the only place that names it other than as a plain expansion."""
-    every = len(re.findall(rf"(?<!\w){name}(?!\w)", text))
+    # `-f` is an option, whatever the variable f holds
+    every = len(re.findall(rf"(?<![\w-]){name}(?!\w)", text))
     plain = len(re.findall(rf"\$(?:{name}(?!\w)(?!\[)|\{{{name}(?:\[[@*]\])?\}})", text))
     return plain > 0 and every == plain + 1
 

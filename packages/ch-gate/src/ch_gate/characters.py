@@ -137,9 +137,26 @@ def mended(text: str, found: list[Oddity]) -> str | None:
     return "".join(out)
 
 
-def foreign_letters(name: str) -> str | None:
-    """The first letter of a program's name that only looks like a Latin one."""
-    for character in name:
-        if not character.isascii() and character.isalpha():
-            return character
+# Letters that are drawn like a Latin one: Cyrillic, Greek, and forms of the same letter.
+_LIKE_LATIN = (
+    "[\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u043a\u043c"
+    "\u0442\u0432\u043d\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0408"
+    "\u0405\u03bf\u03b1\u03bd\u03c1\u03b9\u03ba\u03c5\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d"
+    "\u039f\u03a1\u03a4\u03a5\u03a7\u0251\u0261\u0131\u0578\u057d\u0585\u13a0-\u13ff\u2100-\u214f\u2160-\u217f"
+    "\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff]"
+)
+
+
+def look_alike(word: str, *, alone: bool) -> str | None:
+    """The first letter in `word` that only looks like a Latin one.
+
+    A name wholly in another script is one, unless `alone` says that such a letter is suspicious
+    even there, as in the name of a program.
+    """
+    if word.isascii():
+        return None
+    for piece in re.findall(r"[^\W\d_]+", word):
+        hit = re.search(_LIKE_LATIN, piece)
+        if hit is not None and (alone or re.search("[A-Za-z]", piece)):
+            return hit.group(0)
     return None

@@ -172,6 +172,15 @@ class Command:
         return None if path is None else path.rpartition("/")[2]
 
     @property
+    def arguments(self) -> list[Word]:
+        """The words after the name that are its own, without those of a command it starts."""
+        for inner in self.inner:
+            if inner.how != WRITTEN and inner.words:
+                first = inner.words[0].start
+                return [word for word in self.words[1:] if word.end <= first]
+        return self.words[1:]
+
+    @property
     def input(self) -> Redirect | None:
         """The redirect that standard input comes from, its own or one around it."""
         command: Command | None = self

@@ -148,7 +148,9 @@ def _unprovable(
     homeless: bool,
 ) -> list[Finding]:
     if words is None:
-        return [_deny(command, rules.UNPROVABLE_DESTRUCTION, "targets that come at run time")]
+        absent = not command.appended and command.how != STARTED
+        said = "its targets: none is named" if absent else "targets that come at run time"
+        return [_deny(command, rules.UNPROVABLE_DESTRUCTION, said)]
     for word, _strip in words:
         if _is_fresh(word, reading):
             continue

@@ -114,12 +114,21 @@ def suspicious(reading: Reading) -> list[Finding]:
             )
         )
     for command in reading.commands:
-        letter = characters.foreign_letters(command.program or "")
+        letter = characters.look_alike(command.program or "", alone=True)
+        place = "the name of a program"
+        if letter is None and command.program not in effects.TALKERS:
+            place = "a name with Latin letters"
+            names = [word.value or "" for word in command.words[1:]]
+            names += [redirect.target.value or "" for redirect in command.redirects]
+            letters = (
+                characters.look_alike(name, alone=False) for name in names if len(name.split()) == 1
+            )
+            letter = next((found for found in letters if found is not None), None)
         if letter is not None:
             found.append(
                 met(
                     rules.SUSPICIOUS_CHARACTERS, "ask", command,
-                    detail=f"{characters.name_of(letter)} in the name of a program",
+                    detail=f"{characters.name_of(letter)} in {place}",
                 )
             )  # fmt: skip
     return found
@@ -600,6 +609,10 @@ def judge_change(path: str, where: Facts, policy: Policy) -> VerdictPart:
     elif hit is not None:
         rule, decision, source = rules.PROTECTED_PATH, "deny", "settings"
         why = f"Denied: protected_paths names {shown(hit)}, and no payload may change that."
+    letter = characters.look_alike(path, alone=False)
+    note = None
+    if letter is not None:
+        note = f"the path holds {characters.name_of(letter)}, which looks like a Latin letter"
     return {
         "kind": "change",
         "subject": path,
@@ -607,7 +620,7 @@ def judge_change(path: str, where: Facts, policy: Policy) -> VerdictPart:
         "reviewable": decision != "deny",
         "rule": rule,
         "reason": why,
-        "note": None,
+        "note": note,
         "source": source,
         "matches": [{"rule": rule, "text": path, "span": [0, len(path)]}],
     }

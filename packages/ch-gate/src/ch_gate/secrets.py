@@ -104,7 +104,8 @@ def _operands(command: Command, name: str) -> list[Word]:
         return _git(command)
     if name in ("find", "gfind", "bfs"):
         return _found(command)
-    if name in _NAMING or name in effects.NAMERS:
+    if name in _NAMING or name in effects.NAMERS or command.inner:
+        # what a wrapper hands on is judged where it arrives
         return []
     if name not in effects.READERS and name not in _COPYING and name not in effects.SEARCHERS:
         return []

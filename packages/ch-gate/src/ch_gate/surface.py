@@ -95,13 +95,15 @@ _TELLING = re.compile(
 class Surface:
     """The places of the harness, and those of the wiring."""
 
-    __slots__ = ("facts", "holders", "own", "wiring")
+    __slots__ = ("facts", "holders", "inside", "own", "wiring")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         roots = dict.fromkeys((facts.cwd, *([facts.project] if facts.project else [])))
         folders = [posixpath.join(root, OWN_FOLDER) for root in roots] + list(facts.surface)
         self.own = [Protected(folder, facts) for folder in folders]
+        # the working folder itself may lie in one of the places: then every name in it counts
+        self.inside = bool(_TELLING.search(facts.cwd))
         wiring = [posixpath.join(root, path) for root in roots for path in IN_PROJECT]
         wiring += [posixpath.join(facts.home, path) for path in IN_HOME]
         self.wiring = [Protected(path, facts) for path in (*wiring, *OF_MACHINE)]
@@ -116,6 +118,8 @@ class Surface:
 
         Removing the project as a whole is for a review.
         """
+        if not parents and self._is_plain(word, bases):
+            return False
         found = self._target(word, bases, strip)
         if parents:
             root = self.facts.project or self.facts.cwd
@@ -126,6 +130,8 @@ class Surface:
         self, word: Word, bases: tuple[str, ...], strip: str = "", *, removed: bool = False
     ) -> bool:
         """Whether `word` names a file of the wiring, or (`removed`) the folder that holds one."""
+        if not removed and self._is_plain(word, bases):
+            return False
         found = self._target(word, bases, strip)
         if removed and any(
             folded(path) in self.holders
@@ -134,6 +140,19 @@ class Surface:
         ):
             return True
         return any(entry.meets(found, parents=False) != NO for entry in self.wiring)
+
+    def _is_plain(self, word: Word, bases: tuple[str, ...]) -> bool:
+        """Whether the word stands in the working folder and has nothing of these names in it."""
+        if self.inside or bases != (self.facts.cwd,):
+            return False
+        text = word.value
+        if text is None or _TELLING.search(text):
+            return False
+        path = posixpath.join(self.facts.cwd, text)
+        if "/" not in text and not self.facts.exists(path):
+            return True
+        # a link may lead anywhere
+        return not _TELLING.search(self.facts.real(path).removeprefix(self.facts.cwd))
 
     def _target(self, word: Word, bases: tuple[str, ...], strip: str) -> Target:
         found = target(word, self.facts, bases, strip)
@@ -271,7 +290,7 @@ def _is_text(word: Word) -> bool:
 def _named(command: Command) -> list[Word]:
     """The words that may be paths, and what stands behind `=` and an option letter in them."""
     out = []
-    for word in command.words[1:]:
+    for word in command.arguments:
         out.append(word)
         text = word.value
         if text is None:
