@@ -5,11 +5,13 @@
 
 AGENTS.md is the protocol section of ch-parse's page. A ```text block in a page that is empty or
 begins with `usage:` gets the help text of the command named by the heading above it (`### clip-harness
-run`), or of the page's own command when that heading names none.
+run`), or of the page's own command when that heading names none. Between `<!-- rules:begin -->` and
+`<!-- rules:end -->` stands the table that `ch-gate rules` prints.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -79,13 +81,29 @@ def with_usage(page: str, command: str) -> str:
     return "".join(made)
 
 
+def with_rules(page: str) -> str:
+    """`page` with the table of rules as `ch-gate rules` has it."""
+    before, begin, rest = page.partition("<!-- rules:begin -->\n")
+    _old, end, after = rest.partition("<!-- rules:end -->\n")
+    if not begin or not end:
+        return page
+    program = os.path.join(sysconfig.get_path("scripts"), "ch-gate")
+    done = subprocess.run([program, "rules", "--json"], capture_output=True, check=True)
+    rows = [
+        f"| `{row['rule']}` | {'floor' if row['floor'] else row['decision']} | {row['about']} |\n"
+        for row in json.loads(done.stdout)
+    ]
+    table = "| rule | decides | about |\n| --- | --- | --- |\n" + "".join(rows)
+    return before + begin + table + end + after
+
+
 def derived() -> dict[Path, str]:
     """Every document that holds something derived, as it should be."""
     documents = {AGENTS: agents(PROTOCOL.read_text(encoding="utf-8"))}
     for path in sorted(ROOT.glob("packages/*/README.md")):
         page = path.read_text(encoding="utf-8")
         if "```text\n" in page:
-            documents[path] = with_usage(page, path.parent.name)
+            documents[path] = with_rules(with_usage(page, path.parent.name))
     return documents
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ch_gate import characters
 from ch_gate.characters import mended, name_of, oddities
 
 

@@ -164,9 +164,10 @@ def _rules(argv: list[str], streams: tool.Streams) -> int:
 
         streams.out(documents.encode(table).decode())
         return problems.OK
-    width = max(len(row["rule"]) for row in table)
+    width = max(len(str(row["rule"])) for row in table)
     for row in table:
-        streams.out(f"{row['rule']:{width}}  {row['decision']:5}  {row['about']}\n")
+        decides = "floor" if row["floor"] else row["decision"]
+        streams.out(f"{row['rule']:{width}}  {decides:5}  {row['about']}\n")
     return problems.OK
 
 

@@ -86,9 +86,9 @@ def _origin(command: Command) -> str:
     return f"  [started by {findings.shown(words[0].source, 40) if words else 'an assignment'}]"
 
 
-def catalogue() -> list[dict[str, str]]:
+def catalogue() -> list[dict[str, str | bool]]:
     """The rules with their decision and meaning, as `ch-gate rules --json` prints them."""
     return [
-        {"rule": rule, "decision": decision, "about": about}
+        {"rule": rule, "decision": decision, "floor": rule in rules.FLOOR, "about": about}
         for rule, (decision, about) in rules.CATALOGUE.items()
     ]

@@ -95,21 +95,44 @@ _TELLING = re.compile(
 class Surface:
     """The places of the harness, and those of the wiring."""
 
-    __slots__ = ("facts", "holders", "inside", "own", "wiring")
+    __slots__ = ("_holders", "_own", "_roots", "_wiring", "facts", "inside")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        roots = dict.fromkeys((facts.cwd, *([facts.project] if facts.project else [])))
-        folders = [posixpath.join(root, OWN_FOLDER) for root in roots] + list(facts.surface)
-        self.own = [Protected(folder, facts) for folder in folders]
-        # the working folder itself may lie in one of the places: then every name in it counts
-        self.inside = bool(_TELLING.search(facts.cwd))
-        wiring = [posixpath.join(root, path) for root in roots for path in IN_PROJECT]
-        wiring += [posixpath.join(facts.home, path) for path in IN_HOME]
-        self.wiring = [Protected(path, facts) for path in (*wiring, *OF_MACHINE)]
-        # whoever removes one of these folders removes the wiring in it
-        self.holders = {folded(posixpath.dirname(path)) for path in (*wiring, *OF_MACHINE)}
-        self.holders -= {folded(root) for root in (*roots, facts.home, "/etc")}
+        self._roots = tuple(dict.fromkeys((facts.cwd, facts.project or facts.cwd)))
+        self._own: list[Protected] | None = None
+        self._wiring: list[Protected] | None = None
+        self._holders: set[str] = set()
+        # the working folder itself may lie in one of the places, or one of them in it under
+        # another name: then no name in it is plain
+        self.inside = bool(_TELLING.search(facts.cwd)) or any(
+            is_within(facts.cwd, folder) or is_within(folder, facts.cwd) for folder in facts.surface
+        )
+
+    @property
+    def own(self) -> list[Protected]:
+        """The folders of the harness."""
+        if self._own is None:
+            folders = [posixpath.join(root, OWN_FOLDER) for root in self._roots]
+            self._own = [Protected(path, self.facts) for path in (*folders, *self.facts.surface)]
+        return self._own
+
+    @property
+    def wiring(self) -> list[Protected]:
+        """The files that register hooks."""
+        if self._wiring is None:
+            paths = [posixpath.join(root, path) for root in self._roots for path in IN_PROJECT]
+            paths += [posixpath.join(self.facts.home, path) for path in IN_HOME]
+            paths += OF_MACHINE
+            self._wiring = [Protected(path, self.facts) for path in paths]
+            self._holders = {folded(posixpath.dirname(path)) for path in paths}
+            self._holders -= {folded(root) for root in (*self._roots, self.facts.home, "/etc")}
+        return self._wiring
+
+    @property
+    def holders(self) -> set[str]:
+        """The folders whose removal removes a file that registers hooks."""
+        return self._holders if self.wiring else set()
 
     def meets_own(
         self, word: Word, bases: tuple[str, ...], strip: str = "", *, parents: bool = False
@@ -146,13 +169,14 @@ class Surface:
         if self.inside or bases != (self.facts.cwd,):
             return False
         text = word.value
-        if text is None or _TELLING.search(text):
+        if text is None or word.tilde or _TELLING.search(text):
             return False
         path = posixpath.join(self.facts.cwd, text)
         if "/" not in text and not self.facts.exists(path):
             return True
         # a link may lead anywhere
-        return not _TELLING.search(self.facts.real(path).removeprefix(self.facts.cwd))
+        real = self.facts.real(path)
+        return is_within(real, self.facts.cwd) and not _TELLING.search(real)
 
     def _target(self, word: Word, bases: tuple[str, ...], strip: str) -> Target:
         found = target(word, self.facts, bases, strip)
@@ -172,17 +196,10 @@ def found_in(
 ) -> list[Finding]:
     """The findings of policy-surface-write and wiring-tamper."""
     out = []
-    surface: Surface | None = None
     for command in reading.commands:
         own = _own_command(command)
         if own:
             out.append(_deny(command, rules.SURFACE_WRITE, own))
-    idle = not _TELLING.search(reading.text) and not any(
-        command.program in ("cd", "pushd") for command in reading.commands
-    )
-    deletes = any(effect.kind == "Delete" for effect in changes)
-    if idle and not deletes:
-        return out
     surface = Surface(facts)
     by_command: dict[int, list[Effect]] = {}
     for effect in changes:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Made = TypeVar("Made")
 
 
+# The system's temporary folders, by their names; $TMPDIR is another.
+TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp")  # noqa: S108
 # However late the parser was, the rules get this long, so that a verdict has 250 ms at worst.
 LEAST_SECONDS = 0.05
 
@@ -150,7 +152,7 @@ def _left(clock: shfmt.Clock) -> float:
 
 def facts(cwd: str, project: str | None) -> Facts:
     """Where a command would run, from this process's environment."""
-    temporary = ["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp"]  # noqa: S108  by name
+    temporary = list(TEMPORARY)
     own = os.environ.get("TMPDIR", "")
     if os.path.isabs(own) and os.path.normpath(own) not in ("/", places.home()):
         temporary.append(os.path.normpath(own))
