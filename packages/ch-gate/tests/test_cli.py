@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ch_gate import main, rules
+from ch_gate import main, rules, shfmt
 from ch_gate.cli import USAGE
+from ch_gate.offers import entry_for
+from ch_gate.verdict import Judge
 
 
 @pytest.fixture(autouse=True)
@@ -248,6 +250,7 @@ def test_explain(run_tool, project):
         "1. timeout 5 rm x\n"
         "   no rule objects\n"
         "2. rm x  [started by timeout]\n"
+        f"   delete: {project}/x, inside\n"
         "   ask: mutation (Delete)\n"
         "3. wc -l\n"
         "   no rule objects\n"
@@ -257,6 +260,29 @@ def test_explain(run_tool, project):
         "to make it pass: accept it in a review, or add an entry for it to allowlist (a non-empty "
         "allow list holds every command it does not name)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "entry"),
+    [
+        ("suppliers/openapi/discover --all", "suppliers/openapi/discover *"),
+        ("rm x", "rm *"),
+        ("bash x.sh", None),
+        ("python3 x.py", None),
+        ("sudo rm x", None),
+        ("timeout 5 rm x", None),
+        ("rm x; rm y", None),
+        ("echo x > y", None),
+        ("A=1 rm x", None),
+        ("$X y", None),
+        ("find . -delete", None),
+        ("rm 'a b'; (", None),
+    ],
+)
+def test_an_entry_is_offered_for_a_single_plain_command(project, command, entry):
+    """First word and a star; never for what would run whatever it is given."""
+    judge = Judge(str(project), str(project))
+    assert entry_for(judge.read(command, shfmt.Clock(10))) == entry
 
 
 def test_rules_lists_every_rule_there_is(run_tool):

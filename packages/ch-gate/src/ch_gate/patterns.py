@@ -117,7 +117,7 @@ def _entry(key: str, item: Any) -> Pattern:
     return pattern
 
 
-def _shown(text: str) -> str:
+def written(text: str) -> str:
     """A word as it is written in a command's text."""
     if text and _PLAIN.issuperset(text):
         return text
@@ -159,7 +159,7 @@ class Texts:
     def __init__(self, command: Command) -> None:
         self.bare = _without_globals(command)
         words = [
-            _shown(word.value) if word.value is not None else word.source for word in command.words
+            written(word.value) if word.value is not None else word.source for word in command.words
         ]
         sources = [word.source for word in command.words]
         self.words = [

@@ -13,7 +13,7 @@ import re
 
 from . import rules
 from .findings import Finding, met, shown
-from .mutations import CHANGES
+from .mutations import CHANGES, code_is_active
 from .paths import NO, Protected, folded, is_within, landings, may_match, target
 from .words import TEXT, Part, Word
 from .wrappers import interpreter
@@ -58,9 +58,9 @@ LOOKING = {
     "ch-goal": (),
 }  # fmt: skip
 _MODULES = {name.replace("-", "_"): name for name in LOOKING}
+_IMPORTED = re.compile(r"\b(?:clip_harness|ch_(?:parse|gate|stage|exec|goal|receipt|contract))\b")
 _SPOKEN = re.compile(
-    r"\.clip-harness\b|\b(?:clip_harness|ch_(?:parse|gate|stage|exec|goal|receipt|contract))\b"
-    r"|(?<![\w./-])(?:clip-harness|ch-(?:exec|stage|goal))\s|(?:^|/)clip-harness/"
+    r"\.clip-harness\b|(?<![\w./-])(?:clip-harness|ch-(?:exec|stage|goal))\s|(?:^|/)clip-harness/"
 )
 
 # Files that register hooks: in the project, in the home, and of the whole machine.
@@ -287,7 +287,7 @@ def _reads_only(command: Command) -> bool:
 
 
 def _mentions(command: Command) -> bool:
-    """Whether a program text that an interpreter runs speaks of the harness."""
+    """Whether a program text that an interpreter runs speaks of the harness and acts."""
     kind = interpreter(command.program or "")
     if kind is None:
         return False
@@ -295,7 +295,10 @@ def _mentions(command: Command) -> bool:
     redirect = command.input
     if redirect is not None and redirect.body is not None:
         texts.append(redirect.body.value or redirect.body.source)
-    return any(_SPOKEN.search(text) for text in texts)
+    return any(
+        _IMPORTED.search(text) or (_SPOKEN.search(text) and code_is_active(kind, text))
+        for text in texts
+    )
 
 
 def _is_text(word: Word) -> bool:
@@ -341,15 +344,22 @@ def _rewires(
                 return True
     if known or not command.words or command.program is None:
         return False
-    if _reads_only(command) or (not effects and _is_reader(command)):
+    if _reads_only(command) or (not effects and _changes_nothing(command)):
         return False
-    return any(surface.meets_wiring(word, bases) for word in _named(command))
+    # a clone or a work tree may fill a whole folder
+    fills = command.program == "git"
+    return any(surface.meets_wiring(word, bases, removed=fills) for word in _named(command))
 
 
-def _is_reader(command: Command) -> bool:
+def _changes_nothing(command: Command) -> bool:
+    """Whether a program is known, so that it would have an effect if it changed something here."""
     from . import effects
+    from .mutations import _WRITERS as WRITING
 
-    return command.program in effects.READERS and interpreter(command.program or "") is None
+    name = command.program or ""
+    if name == "git" or interpreter(name) is not None:
+        return False
+    return name in effects.READERS or name in effects.PROGRAMS or name in WRITING
 
 
 def _deny(command: Command, rule: str, what: str) -> Finding:
