@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+# the sources are the same under every interpreter
+pytestmark = pytest.mark.heavy
+
 ROOT = Path(__file__).parents[1]
 
 # Calls and flags that change the file system. Only ch_contract/files.py has them.

@@ -69,7 +69,7 @@ OPEN = {
     "while": lambda text: f"while false; do {text}\ndone",
     "case": lambda text: f"case a in b) :;; *) {text}\n;; esac",
     "not": lambda text: f"! {{ {text}\n}}",
-    "argument": lambda text: f'echo "$({text}\n)"',
+    "argument": lambda text: f'echo "$( {text}\n)"',
     "shell": lambda text: f"sh -c {shlex.quote(text)}",
     "bash": lambda text: f"bash -c {shlex.quote(text)}",
     "redirect": lambda text: f"{{ {text}\n}} 2>/dev/null",
@@ -82,12 +82,12 @@ OTHER = {
     "string": lambda text: f"bash <<< {shlex.quote(text)}",
     "piped": lambda text: f"printf '%s' {shlex.quote(text)} | sh",
     "background": lambda text: f"{{ {text}\n}} &",
-    "process": lambda text: f"cat <({text}\n)",
-    "default": lambda text: f'echo "${{x:-$({text}\n)}}"',
-    "arithmetic": lambda text: f"echo $(( $({text}\n) + 1 ))",
-    "assigned": lambda text: f"x=$({text}\n)",
+    "process": lambda text: f"cat <( {text}\n)",
+    "default": lambda text: f'echo "${{x:-$( {text}\n)}}"',
+    "arithmetic": lambda text: f"echo $(( $( {text}\n) + 1 ))",
+    "assigned": lambda text: f"x=$( {text}\n)",
     "trap": lambda text: f"trap {shlex.quote(text)} EXIT",
-    "document": lambda text: f"cat <<END_OF_THAT\n$({text}\n)\nEND_OF_THAT",
+    "document": lambda text: f"cat <<END_OF_THAT\n$( {text}\n)\nEND_OF_THAT",
     "sudo": lambda text: f"sudo -u deploy -- sh -c {shlex.quote(text)}",
     "timeout": lambda text: f"timeout -k 5 1m bash -lc {shlex.quote(text)}",
     "env": lambda text: f"env -u PATHS A=b sh -c {shlex.quote(text)}",
@@ -151,6 +151,7 @@ def test_open_shapes_of_allowed_commands_are_allowed(command, shapes):
     assert judge(wrapped(command, shapes))["decision"] == "allow"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shape", [*OPEN, *OTHER])
 @pytest.mark.parametrize("command", DANGEROUS)
 def test_each_shape_around_each_dangerous_command(command, shape):
