@@ -20,8 +20,22 @@ _DYNAMIC = (
     r"|\bprint\s+-\w*v|\bwait\s+-\w*p|\bset\s+[-+]A|\bdo\s+\.\s"
 )
 _ASSIGNED = r"(?<![\w$\"'-])([A-Za-z_]\w*)=(?!=)|\bfor\s+([A-Za-z_]\w*)\s+in\b"
+# What gives other positional parameters, or reads them in a place of its own.
+_SHIFTING = r"\b(?:shift|function|getopts|source)\b|\(\s*\)|(?:^|[\s;&|({])\.\s"
 # A value that an unquoted use would leave one word as it stands.
 _WHOLE = r"[\w./:@%+,=~-]*"
+
+
+def assigned(text: str) -> frozenset[str]:
+    """The names that `text` gives a value anywhere, as far as its look tells."""
+    if "=" not in text:
+        return frozenset()
+    return frozenset(re.findall(r"([A-Za-z_]\w*)\+?=", text))
+
+
+def sets_once(text: str) -> bool:
+    """Whether `set -- …` gives the positional parameters their only value in `text`."""
+    return len(re.findall(r"\bset\s", text)) == 1 and not re.search(_SHIFTING, text)
 
 
 def foldable(text: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from . import rules
 from .commands import STARTED
 from .findings import Finding, met, shown
 from .mutations import CHANGES
-from .paths import is_known, is_within, landings, target
+from .paths import is_known, is_within, landings, may_match, target
 from .words import PARAMETER, Word, made
 
 TYPE_CHECKING = False
@@ -68,12 +68,24 @@ def found_in(
         if words is not None:
             out += _outside(command, words, folders, facts, verb=verb)
     for command in reading.commands:
+        if command.words and command.words[0].glob and _may_be_verb(command.words[0]):
+            operands = [w for w in command.words[1:] if not (w.value or w.prefix).startswith("-")]
+            targets = [(word, "") for word in operands]
+            found = _outside(command, targets, folders, facts, verb=True)
+            said = f"which program {shown(command.words[0].source, 40)} is"
+            out += found or [_deny(command, rules.UNPROVABLE_DESTRUCTION, said)]
         if command.unread and command.program in _SHELLS:
             hit = re.search(VERB_IN_TEXT, " ".join(item.text for item in command.unread))
             hit = hit or re.search(VERB_IN_TEXT, command.source)
             if hit:
                 out.append(_deny(command, rules.UNPROVABLE_DESTRUCTION, "a text it would run"))
     return out
+
+
+def _may_be_verb(word: Word) -> bool:
+    """Whether a glob in the place of a program may be the path of a destructive one."""
+    folder, _, name = (word.pattern or "").rpartition("/")
+    return bool(folder) and any(may_match(name, verb) for verb in VERBS)
 
 
 def destroyed(command: Command, effect: Effect) -> tuple[Targets | None, bool] | None:

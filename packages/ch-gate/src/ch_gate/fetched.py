@@ -10,10 +10,15 @@ from __future__ import annotations
 from . import rules
 from .commands import PROCESS, SUBSTITUTION
 from .findings import Finding, met, shown
+from .paths import target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .commands import Command, Reading
+    from .folders import Folders
+    from .mutations import Effect
+    from .paths import Facts
+    from .words import Word
 
 _FETCHERS = frozenset(
     {"curl", "wget", "wget2", "http", "https", "xh", "xhs", "httpie", "aria2c", "fetch", "lynx",
@@ -21,6 +26,16 @@ _FETCHERS = frozenset(
      "scp", "sftp", "gh", "aws", "gsutil", "gcloud", "az", "rclone", "hurl", "curlie", "lftp",
      "telnet", "dig", "axel", "gdown"}
 )  # fmt: skip
+# They make another text of the one they are given, which nobody sees before it runs.
+_DECODERS = {
+    "base64": ("-d", "-D", "--decode", "--dec"), "base32": ("-d", "--decode"),
+    "basenc": ("-d", "--decode"), "xxd": ("-r",), "openssl": ("-d",), "gpg": ("-d", "--decrypt"),
+    "gpg2": ("-d", "--decrypt"), "gzip": ("-d",), "bzip2": ("-d",), "xz": ("-d",),
+    "zstd": ("-d",), "age": ("-d", "--decrypt"), "uudecode": ("",), "zcat": ("",),
+    "gzcat": ("",), "bzcat": ("",), "xzcat": ("",), "zstdcat": ("",), "gunzip": ("",),
+    "bunzip2": ("",), "unxz": ("",), "unzip": ("-p",), "rev": ("",), "tac": ("",), "tr": ("",),
+    "iconv": ("",), "funzip": ("",),
+}  # fmt: skip
 # A fetch that asks only this is none.
 _ASKING = frozenset({"--version", "-V", "--help", "-h"})
 
@@ -36,7 +51,8 @@ def found_in(reading: Reading) -> list[Finding]:
             continue
         source = _source(command, fetchers, reading)
         if source is not None:
-            said = f"what {shown(source.source, 60)} fetches"
+            verb = "makes" if source.program in _DECODERS else "fetches"
+            said = f"what {shown(source.source, 60)} {verb}"
             out.append(
                 met(
                     rules.UNPROVABLE_EXECUTION, "deny", command,
@@ -47,6 +63,19 @@ def found_in(reading: Reading) -> list[Finding]:
 
 
 def _fetches(command: Command) -> bool:
+    """Whether what the command prints comes from elsewhere, or is decoded."""
+    decoding = _DECODERS.get(command.program or "")
+    if decoding is not None:
+        given = {word.value or "" for word in command.words[1:]}
+        return any(
+            not option
+            or option in given
+            or (
+                len(option) == 2
+                and any(v[:1] == "-" and v[1:2] != "-" and option[1] in v[1:] for v in given)
+            )
+            for option in decoding
+        )
     if command.program not in _FETCHERS:
         return False
     values = [word.value for word in command.words[1:]]
@@ -55,7 +84,7 @@ def _fetches(command: Command) -> bool:
 
 def _runs(command: Command) -> bool:
     """Whether the command runs a program text that nobody can read beforehand."""
-    if command.unread and command.program not in _FETCHERS:
+    if command.unread and not _fetches(command):
         return True
     # `tee >(sh)`: what the shell reads is what tee is given
     return PROCESS in command.contexts and _is_bare_shell(command)
@@ -126,3 +155,39 @@ def _feeds(fetcher: Command, shell: Command, reading: Reading) -> bool:
         if holder is fetcher or any(fetcher is step for step in _upstream([holder])):
             return True
     return False
+
+
+def written_and_run(
+    reading: Reading, changes: list[Effect], folders: Folders, facts: Facts
+) -> list[Command]:
+    """The commands that run a file which the same text fetches."""
+    fetched: set[str] = set()
+    for effect in changes:
+        command = effect.command
+        feeding = [command, *_upstream([command])]
+        if any(_fetches(step) for step in feeding):
+            bases = folders.at(command) or (facts.cwd,)
+            for word, strip in effect.targets or ():
+                fetched.update(target(word, facts, bases, strip).paths)
+    if not fetched:
+        return []
+    return [
+        command
+        for command in reading.commands
+        for word in _run(command)
+        if fetched.intersection(target(word, facts, folders.at(command) or (facts.cwd,)).paths)
+    ]
+
+
+def _run(command: Command) -> list[Word]:
+    """The words of `command` that may name a program it runs."""
+    from .wrappers import SHELLS, interpreter
+
+    name = command.program or ""
+    if "/" in (command.path or ""):
+        return command.words[:1]
+    if name in SHELLS or name in ("source", ".") or interpreter(name) is not None:
+        redirect = command.input
+        fed = [redirect.target] if redirect is not None and redirect.body is None else []
+        return [*(word for word in command.words[1:] if (word.value or "-")[0] != "-"), *fed]
+    return []

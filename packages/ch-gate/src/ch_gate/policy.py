@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 
 from . import effects, rules
+from .fetched import written_and_run
 from .findings import Finding, deciding, met, shown
 from .floor import CHANGED, floor, floor_of_change
+from .folders import Folders
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
 from .paths import MAYBE, NO, YES, Facts, Protected, Target, is_temporary, is_within, target
 from .patterns import Pattern, Texts
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from ch_contract.messages import VerdictPart
 
     from .commands import Command, Reading
+    from .words import Word
 
 FOLDERS_LIMIT = 16
 
@@ -78,7 +81,28 @@ def own(reading: Reading, changes: list[Effect], where: Facts, policy: Policy) -
     if policy.patterns["allowlist"]:
         found += not_allowed(reading, policy)
     found += gated(changes, where, folders, policy)
+    found += [
+        met(rules.UNREAD_PROGRAM, "ask", command, detail="it runs what the same text fetches")
+        for command in written_and_run(reading, changes, Folders(reading, where), where)
+    ]
+    found += [
+        met(
+            rules.UNREAD_PROGRAM, "ask", command,
+            detail="it looks for programs where anybody may write",
+        )
+        for command in reading.commands
+        for item in command.assignments
+        if item.name == "PATH" and item.value is not None and _is_open_path(item.value, where)
+    ]  # fmt: skip
     return found
+
+
+def _is_open_path(value: Word, where: Facts) -> bool:
+    """Whether a value of PATH begins with a temporary folder, or with the folder one stands in."""
+    first = (value.value if value.value is not None else value.prefix).partition(":")[0]
+    if not first.startswith("/"):
+        return first in ("", ".") and value.value is not None
+    return any(is_within(first, folder) for folder in where.temporary)
 
 
 # -- the rules, one function each ------------------------------------------------------------------

@@ -151,6 +151,7 @@ class _Lowering:
         self.here = _Text(reading.text, reading.dialect, None)
         # the shell that runs the text being read, as a scope
         self.base: tuple[int, ...] = ()
+        self.assigned = bindings.assigned(reading.text)
         self.foldable = bindings.foldable(reading.text)
         # what is known of variables at this point: the word, and whether a loop gives it
         self.bound: dict[str, tuple[Word, bool]] = {}
@@ -248,7 +249,7 @@ class _Lowering:
             self.call(command, simple, place)
         else:
             self.declaration(command, simple, place)
-        if simple.assignments and self.foldable:
+        if (simple.assignments and self.foldable) or simple.program == "set":
             self.bind(simple, place)
         simple.redirects = self.redirects(node, place)
         if simple.words and simple.words[0].start < simple.start:
@@ -315,6 +316,11 @@ class _Lowering:
         Only what happens whatever else does: not in a branch, a loop, a subshell or a function.
         """
         if place.scope != self.base or place.contexts.count(TEXT) != len(place.contexts):
+            return
+        if simple.program == "set" and bindings.sets_once(self.reading.text):
+            given = simple.words[2:] if simple.words[1].value == "--" else []
+            if all(word.literal for word in given):
+                self.arrays["@"] = given
             return
         if simple.words and simple.program not in ("export", "readonly"):
             return
@@ -477,7 +483,7 @@ class _Lowering:
 
     def words(self, node: Node, place: _Place) -> list[Word]:
         """The words that `node` becomes by brace expansion."""
-        elements = self.arrays and self.arrays.get(_array(node))
+        elements = self.arrays and self.arrays.get(_array(node).replace("*", "@"))
         if elements:
             return elements
         parts = self.parts(node, place)
@@ -489,7 +495,10 @@ class _Lowering:
             if len(expand_braces(parts)) > 1:
                 parts = [Part(PARAMETER, source, name="")]
             return [Word(parts, start, end, source)]
-        return [Word(row, start, end, source) for row in expand_braces(parts)]
+        rows = expand_braces(parts)
+        if any(part.name == "IFS" for part in parts) and "IFS" not in self.assigned:
+            rows = [piece for row in rows for piece in _split(row)]
+        return [Word(row, start, end, source) for row in rows]
 
     def word(self, node: Node, place: _Place) -> Word:
         """The word `node`, where braces do not expand."""
@@ -662,16 +671,34 @@ _SAME_SHELL = frozenset({"eval", "trap"})
 _MKTEMP = r"[\"']?\$\(mktemp(?:\s+(?:-[dqtu]+|--directory|--quiet|[\w.-]*X{3,}[\w.]*))*\)[\"']?"
 
 
+def _split(parts: list[Part]) -> list[list[Part]]:
+    """A row of parts cut where an unquoted `$IFS` stands, which is as good as a blank."""
+    rows: list[list[Part]] = [[]]
+    for part in parts:
+        if part.kind == PARAMETER and part.name == "IFS" and not part.quoted:
+            rows.append([])
+        else:
+            rows[-1].append(part)
+    return [row for row in rows if row]
+
+
 def _array(node: Node) -> str:
-    """The name in a word that is `"${name[@]}"` and nothing else; empty for any other."""
+    """The name in a word that is `"${name[@]}"` or `"$@"` and nothing else; empty for any other."""
     parts = node.get("Parts", ())
+    if len(parts) == 1 and parts[0].get("Type") == "ParamExp":
+        # unquoted, its words are split once more; these are plain
+        name = str(parts[0].get("Param", {}).get("Value", ""))
+        return name if name in ("@", "*") and "Exp" not in parts[0] else ""
     if len(parts) != 1 or parts[0].get("Type") != "DblQuoted":
         return ""
     inner = parts[0].get("Parts", ())
     if len(inner) != 1 or inner[0].get("Type") != "ParamExp" or "Exp" in inner[0]:
         return ""
+    name = str(inner[0].get("Param", {}).get("Value", ""))
+    if name == "@":
+        return name
     index = _strings(inner[0].get("Index", {}))
-    return str(inner[0].get("Param", {}).get("Value", "")) if index == ["@"] else ""
+    return name if index == ["@"] else ""
 
 
 def _hull(node: Node) -> Node:
