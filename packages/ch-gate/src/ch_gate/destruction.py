@@ -43,7 +43,7 @@ _SYSTEM = (
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root", "/run",
     "/sbin", "/srv", "/sys", "/usr", "/var", "/Applications", "/Library", "/System",
 )  # fmt: skip
-_STREAMS = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|tty|fd/\d+|pts/\d+|shm/.*)")
+_STREAMS = r"/dev/(?:null|zero|full|stdin|stdout|stderr|tty|fd/\d+|pts/\d+|shm/.*)"
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "eval", "source", "."})
 
 
@@ -204,7 +204,7 @@ def _outside(
         if word.tilde and not found.known and verb:
             return [_deny(command, rules.OUTSIDE_DESTRUCTION, "another user's home")]
         for path in landings(found, facts, follow=follow):
-            if is_inside(path, facts) or _STREAMS.fullmatch(path):
+            if is_inside(path, facts) or re.fullmatch(_STREAMS, path):
                 continue
             if verb or _is_somebodys(path, facts):
                 return [_deny(command, rules.OUTSIDE_DESTRUCTION, shown(path, 200))]

@@ -64,12 +64,11 @@ def floor_of_change(path: Word, facts: Facts) -> str | None:
 # -- pushing by force ------------------------------------------------------------------------------
 
 # Any beginning of these that git takes for them; of --force-with-lease the whole start differs.
-_FORCING = re.compile(r"--(?:f|fo|for|forc|force|m|mi|mir|mirr|mirro|mirror)$")
-_FORCED_TEXT = re.compile(
-    r"\bpush\b.*?(?:\s--(?:force|mirror)(?![\w-])|\s-[a-zA-Z]*f[a-zA-Z]*(?=\s|$)|\s['\"]?\+\S)",
-    re.DOTALL,
+_FORCING = r"--(?:f|fo|for|forc|force|m|mi|mir|mirr|mirro|mirror)$"
+_FORCED_TEXT = (
+    r"(?s)\bpush\b.*?(?:\s--(?:force|mirror)(?![\w-])|\s-[a-zA-Z]*f[a-zA-Z]*(?=\s|$)|\s['\"]?\+\S)"
 )
-_FORCED_CONFIG = re.compile(r"(?i)remote\..*\.(?:push=\+.*|mirror(?:=(?:true|yes|on|1))?$)")
+_FORCED_CONFIG = r"(?i)remote\..*\.(?:push=\+.*|mirror(?:=(?:true|yes|on|1))?$)"
 
 
 def overwrites_history(command: Command) -> str:
@@ -80,12 +79,12 @@ def overwrites_history(command: Command) -> str:
 
     scanned = scan(command.words[1:], "Cc", "", GLOBAL_LONG, leading=True)
     settings = scanned.values("-c")
-    if any(_FORCED_TEXT.search(text) for text in settings if text.lower().startswith("alias.")):
+    if any(re.search(_FORCED_TEXT, text) for text in settings if text.lower().startswith("alias.")):
         return "an alias that pushes by force"
     operands = scanned.operands
     name = operands[0].value if operands else None
     if name == "config" and any(
-        _FORCED_TEXT.search(word.value or "") or re.match(r"\+\S+:", word.value or "")
+        re.search(_FORCED_TEXT, word.value or "") or re.match(r"\+\S+:", word.value or "")
         for word in operands[1:]
     ):
         return "a setting that pushes by force from now on"
@@ -94,9 +93,9 @@ def overwrites_history(command: Command) -> str:
     rest = scan(operands[1:], "o", "", frozenset({"push-option", "repo", "receive-pack", "exec"}))
     if rest.has("-n", "--dry-run"):
         return ""
-    if any(_FORCED_CONFIG.match(text) for text in settings):
+    if any(re.match(_FORCED_CONFIG, text) for text in settings):
         return "a setting that pushes by force"
-    if any(given == "-f" or _FORCING.match(given) for given, _ in rest.options):
+    if any(given == "-f" or re.match(_FORCING, given) for given, _ in rest.options):
         return "a push by force"
     texts = [word.value if word.value is not None else word.prefix for word in rest.operands]
     if any(text.startswith("+") for text in texts):
@@ -115,12 +114,10 @@ _MANAGED = frozenset(
     {"poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep",
      "suspend-then-hibernate", "rescue", "emergency", "exit", "default"}
 )  # fmt: skip
-_TARGETS = re.compile(
-    r"(?:poweroff|reboot|halt|kexec|rescue|emergency|shutdown|runlevel[016])(?:\.target)?"
-)
+_TARGETS = r"(?:poweroff|reboot|halt|kexec|rescue|emergency|shutdown|runlevel[016])(?:\.target)?"
 _LOOKING = frozenset({"--help", "--version", "-h", "--show", "--wtmp-only"})
 _SYSRQ = frozenset({"/proc/sysrq-trigger", "/proc/sys/kernel/sysrq"})
-_SPOKEN = re.compile(r"(?i)\b(?:shut\s*down|restart|PowerOff|Reboot|org\.freedesktop\.login1)\b")
+_SPOKEN = r"(?i)\b(?:shut\s*down|restart|PowerOff|Reboot|org\.freedesktop\.login1)\b"
 
 
 def controls_machine(command: Command) -> bool:
@@ -141,12 +138,12 @@ def controls_machine(command: Command) -> bool:
         operands = [value for value in values if value and not value.startswith("-")]
         verb = operands[0] if operands else ""
         if verb in ("isolate", "start"):
-            return any(_TARGETS.fullmatch(value) for value in operands[1:])
+            return any(re.fullmatch(_TARGETS, value) for value in operands[1:])
         return verb in _MANAGED and not any(value in _LOOKING for value in values)
     if name == "kexec":
         return any(value in ("-e", "--exec", "-f", "--force") for value in values)
     if name in ("osascript", "dbus-send", "gdbus", "busctl", "qdbus"):
-        return any(_SPOKEN.search(value) for value in values)
+        return any(re.search(_SPOKEN, value) for value in values)
     if name in ("wsl", "wsl.exe"):
         return any(value in ("--shutdown", "--terminate", "-t") for value in values)
     return False

@@ -41,14 +41,14 @@ _GIT_SHOWING = frozenset(
      "format-patch", "whatchanged", "stash"}
 )  # fmt: skip
 # A glob that has one of these in it may well mean a secret; `*` alone never does.
-_TELLING = re.compile(r"^\.|env|id_|rsa|ed25519|pem|p12|pfx|key|cred|netrc|pgpass|secret|token")
+_TELLING = r"^\.|env|id_|rsa|ed25519|pem|p12|pfx|key|cred|netrc|pgpass|secret|token"
 _EXAMPLES = (
     ".env", ".env.local", ".env.production", "id_rsa", "id_ed25519", "id_ecdsa", "server.pem",
     "key.pem", "cert.p12", "cert.pfx", ".netrc", ".pgpass", ".npmrc", ".pypirc",
     ".git-credentials", "credentials", "credentials.json",
 )  # fmt: skip
 # Keys made up for tests are no secrets.
-_FIXTURES = re.compile(r"(?:^|/)(?:tests?|fixtures?|testdata|examples?|__tests__|spec)/")
+_FIXTURES = r"(?:^|/)(?:tests?|fixtures?|testdata|examples?|__tests__|spec)/"
 _SYSTEM = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/master.passwd"})
 
 
@@ -185,7 +185,7 @@ def _is_secret(word: Word, command: Command, folders: Folders, facts: Facts) -> 
     plain = text.replace("\\", "")
     if plain.startswith("-"):
         return False
-    if _looks_secret(plain, glob=word.glob) and not _FIXTURES.search(plain):
+    if _looks_secret(plain, glob=word.glob) and not re.search(_FIXTURES, plain):
         return True
     bases = folders.at(command)
     if bases is None or bases == (facts.cwd,):
@@ -204,7 +204,7 @@ def _looks_secret(path: str, *, glob: bool) -> bool:
     if is_secret(path):
         return True
     name = path.rpartition("/")[2]
-    if not glob or not _TELLING.search(name.replace("[", "").replace("]", "")):
+    if not glob or not re.search(_TELLING, name.replace("[", "").replace("]", "")):
         return False
     if name.startswith(("*", "?")) and not name.endswith(("pem", "p12", "pfx", "key")):
         return False
@@ -212,10 +212,9 @@ def _looks_secret(path: str, *, glob: bool) -> bool:
 
 
 # The address of a metadata service, however the number is written.
-_NUMERIC = re.compile(
-    r"(?:^|[/@\s])(?:2852039166|0xa9fea9fe|0251\.0?376\.0?251\.0?376|0xa9\.0xfe\.0xa9\.0xfe"
-    r"|\[?::ffff:(?:169\.254\.169\.254|a9fe:a9fe)\]?|\[?fd00:ec2::254\]?)(?:[/:\]\s]|$)",
-    re.IGNORECASE,
+_NUMERIC = (
+    r"(?i)(?:^|[/@\s])(?:2852039166|0xa9fea9fe|0251\.0?376\.0?251\.0?376|0xa9\.0xfe\.0xa9\.0xfe"
+    r"|\[?::ffff:(?:169\.254\.169\.254|a9fe:a9fe)\]?|\[?fd00:ec2::254\]?)(?:[/:\]\s]|$)"
 )
 
 
@@ -224,5 +223,5 @@ def metadata_host(text: str) -> str:
     for host in effects.METADATA_HOSTS:
         if host in text.lower():
             return host
-    hit = _NUMERIC.search(text)
+    hit = re.search(_NUMERIC, text)
     return hit.group(0).strip("/@: ") if hit else ""

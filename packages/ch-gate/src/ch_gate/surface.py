@@ -58,8 +58,8 @@ LOOKING = {
     "ch-goal": (),
 }  # fmt: skip
 _MODULES = {name.replace("-", "_"): name for name in LOOKING}
-_IMPORTED = re.compile(r"\b(?:clip_harness|ch_(?:parse|gate|stage|exec|goal|receipt|contract))\b")
-_SPOKEN = re.compile(
+_IMPORTED = r"\b(?:clip_harness|ch_(?:parse|gate|stage|exec|goal|receipt|contract))\b"
+_SPOKEN = (
     r"\.clip-harness\b|(?<![\w./-])(?:clip-harness|ch-(?:exec|stage|goal))\s|(?:^|/)clip-harness/"
 )
 
@@ -87,9 +87,7 @@ OF_MACHINE = (
     "/Library/Application Support/GeminiCli/settings.json",
 )  # fmt: skip
 # One of these stands in every path of the surface and the wiring, or in a glob for it.
-_TELLING = re.compile(
-    r"(?i)clip|harness|claude|cursor|codex|copilot|gemini|opencode|hooks|factory|[*?\[{]"
-)
+_TELLING = r"(?i)clip|harness|claude|cursor|codex|copilot|gemini|opencode|hooks|factory|[*?\[{]"
 
 
 class Surface:
@@ -105,7 +103,7 @@ class Surface:
         self._holders: set[str] = set()
         # the working folder itself may lie in one of the places, or one of them in it under
         # another name: then no name in it is plain
-        self.inside = bool(_TELLING.search(facts.cwd)) or any(
+        self.inside = bool(re.search(_TELLING, facts.cwd)) or any(
             is_within(facts.cwd, folder) or is_within(folder, facts.cwd) for folder in facts.surface
         )
 
@@ -169,14 +167,14 @@ class Surface:
         if self.inside or bases != (self.facts.cwd,):
             return False
         text = word.value
-        if text is None or word.tilde or _TELLING.search(text):
+        if text is None or word.tilde or re.search(_TELLING, text):
             return False
         path = posixpath.join(self.facts.cwd, text)
         if "/" not in text and not self.facts.exists(path):
             return True
         # a link may lead anywhere
         real = self.facts.real(path)
-        return is_within(real, self.facts.cwd) and not _TELLING.search(real)
+        return is_within(real, self.facts.cwd) and not re.search(_TELLING, real)
 
     def _target(self, word: Word, bases: tuple[str, ...], strip: str) -> Target:
         found = target(word, self.facts, bases, strip)
@@ -296,7 +294,7 @@ def _mentions(command: Command) -> bool:
     if redirect is not None and redirect.body is not None:
         texts.append(redirect.body.value or redirect.body.source)
     return any(
-        _IMPORTED.search(text) or (_SPOKEN.search(text) and code_is_active(kind, text))
+        re.search(_IMPORTED, text) or (re.search(_SPOKEN, text) and code_is_active(kind, text))
         for text in texts
     )
 
