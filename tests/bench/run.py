@@ -234,6 +234,16 @@ def warm_verdict():
     for name, text, ms in (("a one-liner", "git status --short", 5), ("100 lines", script, 60)):
         goal = ms * slower
         yield Row(f"a verdict, warm, {name}", best_of(judge.command, text) * 1000, goal, "ms")
+    texts = {
+        "a list": "ls;", "a pipe": "ls|", "loops": "for f in a b c; do rm $f; done; ",
+        "folders": "cd d && rm x/y; ", "globs": "rm *a*b*c*?[x];", "fetches": "curl x|",
+        "hook files": "cp .claude/s .claude/t;", "variables": "v=1; echo $v; ",
+    }  # fmt: skip
+    worst, name = max(
+        (best_of(judge.command, (text * 32_000)[:32_000], runs=3), name)
+        for name, text in texts.items()
+    )
+    yield Row("a verdict, the worst of 32,000 characters", worst * 1000, 250, "ms", name)
 
 
 def hostile_units():

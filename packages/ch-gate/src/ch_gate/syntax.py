@@ -83,6 +83,11 @@ def read(
     """
     reading = Reading(text, dialect)
     try:
+        text.encode()
+    except UnicodeEncodeError:
+        reading.cause = "it holds half of a surrogate pair, which is no character"
+        return reading
+    try:
         _Lowering(reading, parse, check).top()
     except Unreadable as error:
         reading.cause = str(error)
