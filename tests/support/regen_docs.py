@@ -6,7 +6,8 @@
 AGENTS.md is the protocol section of ch-parse's page. A ```text block in a page that is empty or
 begins with `usage:` gets the help text of the command named by the heading above it (`### clip-harness
 run`), or of the page's own command when that heading names none. Between `<!-- rules:begin -->` and
-`<!-- rules:end -->` stands the table that `ch-gate rules` prints.
+`<!-- rules:end -->` stands the table that `ch-gate rules` prints. The index of ch-gate's catalogue
+says in which family each program's name stands.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 AGENTS = ROOT / "AGENTS.md"
 PROTOCOL = ROOT / "packages" / "ch-parse" / "README.md"
+PROGRAMS = ROOT / "packages" / "ch-gate" / "src" / "ch_gate" / "programs"
 BEGIN, END = "<!-- protocol:begin -->\n", "<!-- protocol:end -->\n"
 MARKER = "clip-harness: ignore\n"
 
@@ -97,9 +99,28 @@ def with_rules(page: str) -> str:
     return before + begin + table + end + after
 
 
+def index() -> str:
+    """The index of the catalogue: the names of each family."""
+    families = {
+        path.stem: [
+            name
+            for row in json.loads(path.read_text(encoding="utf-8"))["programs"]
+            for name in row["names"]
+        ]
+        for path in sorted(PROGRAMS.glob("*.json"))
+        if path.stem != "index"
+    }
+    rows = [
+        f" {json.dumps(family)}: {json.dumps(' '.join(sorted(names)))}"
+        for family, names in families.items()
+    ]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
 def derived() -> dict[Path, str]:
     """Every document that holds something derived, as it should be."""
-    documents = {AGENTS: agents(PROTOCOL.read_text(encoding="utf-8"))}
+    documents = {PROGRAMS / "index.json": index()}
+    documents |= {AGENTS: agents(PROTOCOL.read_text(encoding="utf-8"))}
     for path in sorted(ROOT.glob("packages/*/README.md")):
         page = path.read_text(encoding="utf-8")
         if "```text\n" in page:

@@ -1,21 +1,12 @@
 """The tables: what is loaded on demand is found by name, and rows are what they say."""
 
-from ch_gate import effects, launchers, mutations, options, wrappers, writers
+from ch_gate import launchers, mutations, options, wrappers, writers
 
 
 def test_functions_of_particular_programs_are_found():
     """The names that make the gate load a module are those it has functions for."""
     assert set(launchers.LAUNCHERS) == wrappers._LAUNCHERS
     assert set(writers.WRITERS) == mutations._WRITERS
-
-
-def test_options_of_rules_take_values_where_the_rule_needs_them():
-    """An option whose value is a changed path is one that takes a value."""
-    for name, rule in effects.PROGRAMS.items():
-        for option in rule.values.split():
-            short = len(option) == 2
-            known = rule.valued + rule.attached if short else rule.long.split()
-            assert option.lstrip("-") in known, (name, option)
 
 
 def test_a_task_is_judged_by_the_first_and_the_last_word_of_its_name():

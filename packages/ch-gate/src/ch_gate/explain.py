@@ -9,7 +9,7 @@ from . import policy, rules, shfmt
 from .destruction import is_inside
 from .findings import deciding, shown
 from .folders import Folders
-from .mutations import CHANGES
+from .mutations import CHANGES, graded
 from .offers import entry_for
 from .paths import landings, target
 
@@ -62,8 +62,9 @@ def explain(judge: Judge, text: str) -> str:
     if reading.cause is not None:
         lines.append(f"not readable: {shown(reading.cause, 300)}")
     places = Folders(reading, judge.where)
-    for number, command in enumerate(reading.commands, 1):
+    for number, (command, grade) in enumerate(graded(reading, changes), 1):
         lines.append(f"{number}. {shown(command.source)}{_origin(command)}")
+        lines.append(f"   class: {grade}")
         lines += [f"   {line}" for line in _changed(command, changes, places, judge)]
         met = [finding for finding in found if finding.command is command]
         lines += [f"   {finding.decision}: {finding.rule}{_detail(finding)}" for finding in met]
@@ -97,7 +98,7 @@ def _changed(command: Command, changes: list[Effect], places: Folders, judge: Ju
             continue
         bases = places.at(command)
         if not effect.targets:
-            said.append(f"{effect.kind.lower()}: nobody can tell which files")
+            said.append(f"{effect.kind.lower()}: nothing with a path, or one nobody can tell")
         for word, strip in effect.targets or ():
             found = target(word, where, bases or (where.cwd,), strip)
             paths = landings(found, where, follow=False)

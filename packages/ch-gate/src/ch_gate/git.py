@@ -71,6 +71,19 @@ class Finding:
         self.why = why
 
 
+# Subcommands that talk to another machine.
+_REACHING = frozenset(
+    {"push", "fetch", "pull", "clone", "ls-remote", "send-email", "svn", "p4", "send-pack",
+     "fetch-pack", "http-push", "request-pull"}
+)  # fmt: skip
+
+
+def reaches_out(command: Command) -> bool:
+    """Whether a git command talks to another machine."""
+    operands = scan(command.words[1:], "Cc", "", GLOBAL_LONG, leading=True).operands
+    return bool(operands) and operands[0].value in _REACHING
+
+
 def finding(command: Command) -> Finding | None:
     """What `command` (whose program is git) changes; None when it changes nothing."""
     words = command.words[1:]
@@ -249,7 +262,8 @@ def _am(words: list[Word]) -> Finding | None:
 
 def _stash(words: list[Word]) -> Finding | None:
     verb = words[0].value if words else "push"
-    if verb in ("list", "show"):
+    if verb in ("list", "show", "push", "create", "store") or (verb or "").startswith("-"):
+        # what is put aside is kept
         return None
     return Finding(DELETE if verb in ("drop", "clear", "pop") else EDIT, None)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
+from .catalogue import Wrapper
 from .options import Scanned, scan
-from .wrappers import Text, Wrapped, Wrapper, runner, shell_option, unread, wrapped
+from .wrappers import Text, Wrapped, runner, shell_option, unread, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +134,21 @@ def _sed(command: Command) -> list[Text | Wrapped | Unread]:
     return []
 
 
+_PLAIN = Wrapper({})
+_NIX_SHELL = Wrapper(
+    {
+        "valued": "pIA",
+        "long": ["run", "command", "packages", "attr", "arg", "argstr"],
+        "script": ["--run", "--command"],
+    }
+)
+_CMAKE = {
+    "env": Wrapper({"long": ["unset", "modify"], "assignments": True}),
+    "time": _PLAIN,
+    "chdir": Wrapper({"operands": 1}),
+}
+
+
 def _nix(command: Command) -> list[Text | Wrapped | Unread]:
     for position, word in enumerate(command.words[1:], 1):
         if word.value in ("-c", "--command") and command.words[position + 1 :]:
@@ -144,7 +160,7 @@ def _nix_shell(command: Command) -> list[Text | Wrapped | Unread]:
     return shell_option(
         command,
         command.words[1:],
-        Wrapper("pIA", "run command packages attr arg argstr", script="--run --command"),
+        _NIX_SHELL,
     )
 
 
@@ -157,7 +173,7 @@ def _setarch(command: Command) -> list[Text | Wrapped | Unread]:
     words = command.words[1:]
     if words and not (words[0].value or "-").startswith("-"):
         words = words[1:]
-    return wrapped(command, Wrapper(), words)
+    return wrapped(command, _PLAIN, words)
 
 
 def _gdb(command: Command) -> list[Text | Wrapped | Unread]:
@@ -301,11 +317,8 @@ def _cmake(command: Command) -> list[Text | Wrapped | Unread]:
     words = command.words[1:]
     for position, word in enumerate(words[:-1]):
         verb = words[position + 1].value
-        if word.value == "-E" and verb in ("env", "time", "chdir"):
-            wrapper = Wrapper(
-                "", "unset modify", assignments=verb == "env", operands=int(verb == "chdir")
-            )
-            return wrapped(command, wrapper, words[position + 2 :])
+        if word.value == "-E" and verb in _CMAKE:
+            return wrapped(command, _CMAKE[verb], words[position + 2 :])
     return []
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 
 from . import effects
-from .effects import ALL, DELETE, EDIT, FIRST, LAST, MOVE, NONE, REST, WRITE
+from .catalogue import CLASSES, Rule, entry, is_a
+from .effects import ALL, CREATE, DELETE, EDIT, FIRST, LAST, LINK, MOVE, NONE, REST, WRITE
 from .options import Scanned, scan
 from .words import QUOTED, Part, Word, made
 from .wrappers import interpreter, program_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .catalogue import Tasks
     from .commands import Command, Reading
 
 CHANGES = "changes"
@@ -28,12 +30,13 @@ class Effect:
     """What one command does.
 
     what     CHANGES, UNREAD (starts what nobody can read beforehand) or SECRET (reads a secret)
+    grade    its class, as the catalogue names them
     kind     effects.WRITE, EDIT, DELETE, CREATE or LINK
     targets  the words it changes, with the text to take off their start; None: nobody can tell
     why      a few words for the person who decides; may be empty
     """
 
-    __slots__ = ("command", "kind", "targets", "what", "why")
+    __slots__ = ("command", "grade", "kind", "targets", "what", "why")
 
     def __init__(
         self,
@@ -42,12 +45,42 @@ class Effect:
         kind: str = EDIT,
         targets: list[tuple[Word, str]] | None = None,
         why: str = "",
+        *,
+        grade: str = "",
     ) -> None:
         self.what = what
+        self.grade = grade or (_GRADES[kind] if what == CHANGES else _GRADES[what])
         self.command = command
         self.kind = kind
         self.targets = targets
         self.why = why
+
+
+# What an effect is when no row of the catalogue says more.
+_GRADES = {
+    WRITE: "write", EDIT: "write", DELETE: "destructive", CREATE: "write-preserving",
+    LINK: "write-preserving", UNREAD: "opaque", SECRET: "read",
+}  # fmt: skip
+
+
+def graded(reading: Reading, changes: list[Effect]) -> list[tuple[Command, str]]:
+    """Each command of `reading` with its class, the worst it has; `changes` are its effects."""
+    worst: dict[int, str] = {}
+    for effect in changes:
+        known = worst.get(id(effect.command), "read")
+        worst[id(effect.command)] = max(known, effect.grade, key=CLASSES.index)
+    return [
+        (command, max(worst.get(id(command), "read"), _own_grade(command), key=CLASSES.index))
+        for command in reading.commands
+    ]
+
+
+def _own_grade(command: Command) -> str:
+    if command.program == "git":
+        from . import git
+
+        return "network" if git.reaches_out(command) else "read"
+    return entry(command.program).grade
 
 
 def effects_of(reading: Reading) -> list[Effect]:
@@ -109,25 +142,25 @@ def _program(command: Command, reading: Reading, flags: set[str]) -> list[Effect
     code = interpreter(name)
     if code is not None:
         out += _code(command, code)
-    rule = effects.PROGRAMS.get("mkfs" if name.startswith("mkfs.") else name)
-    if rule is not None:
-        out += _by_rule(command, rule, flags)
+    known = entry(name)
+    if known.rule is not None:
+        out += _by_rule(command, known.rule, flags)
     if name.startswith("create-") and command.outer is not None:
         # npx create-something: a generator that fills a folder
         out.append(Effect(CHANGES, command, WRITE))
-    if name in effects.SUBCOMMANDS or name in effects.SUBCOMMAND_OPTIONS:
+    if known.rows or known.options:
         out += _by_subcommand(command, name)
     if (
         command.appended
-        and (name in effects.SUBCOMMANDS or name in effects.TASKS)
+        and (known.rows or known.tasks is not None)
         and not _operands(command, name)
     ):
         out.append(Effect(UNREAD, command, why=f"what {name} is to do comes at run time"))
-    if name in effects.TASKS:
-        out += _tasks(command, name)
-    if name in effects.CLOUD:
+    if known.tasks is not None:
+        out += _tasks(command, known.tasks)
+    if "cloud" in known.traits:
         out += _by_verb(command, effects.CLOUD_VERBS)
-    if name in effects.SQL_CLIENTS:
+    if "sql" in known.traits:
         out += _by_statement(command, name)
     if name == "redis-cli":
         out += _redis(command)
@@ -149,33 +182,37 @@ _WRITERS = frozenset(
 )  # fmt: skip
 
 
+# They talk, and an option among their words matters all the same.
+_TAKING_OPTIONS = frozenset({"git", "find", "sed", "awk", "make", "npm"})
+
+
 def _splits(command: Command, flags: set[str]) -> list[Effect]:
     """A variable that the text set to an option, used where it can become one."""
     for word in command.words[1:]:
         if word.may_split and not word.prefix and flags.intersection(word.names):
-            if command.program in effects.TALKERS - {"git", "find", "sed", "awk", "make", "npm"}:
+            if is_a(command.program, "talks") and command.program not in _TAKING_OPTIONS:
                 return []
             return [Effect(UNREAD, command, why="an option of it comes from a variable")]
     return []
 
 
-def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effect]:
-    scanned = scan(command.words[1:], rule.valued, rule.attached, frozenset(rule.long.split()))
-    if rule.unless and scanned.has(*rule.unless.split()):
+def _by_rule(command: Command, rule: Rule, flags: set[str]) -> list[Effect]:
+    scanned = scan(command.words[1:], rule.valued, rule.attached, rule.long)
+    if rule.unless and scanned.has(*rule.unless):
         return []
     acts = bool(rule.acts) and _acts(scanned, rule)
-    if rule.when and not acts and not scanned.may_have(*rule.when.split()):
+    if rule.when and not acts and not scanned.may_have(*rule.when):
         return _splits(command, flags)
-    named = scanned.given(*rule.values.split()) if rule.values else []
+    named = scanned.given(*rule.values) if rule.values else []
     if acts:
-        return [Effect(CHANGES, command, rule.kind)]
+        return [Effect(CHANGES, command, rule.kind, grade=rule.grade)]
     if rule.targets == NONE and named and all(value in STREAMS for value in named):
-        files = rule.values.split()
-        others = [option for option in rule.when.split() if option not in files]
+        files = rule.values
+        others = [option for option in rule.when if option not in files]
         if not (others and scanned.may_have(*others)):
             return []
     if (
-        command.program in effects.FILTERS
+        is_a(command.program, "filters")
         and not named
         and not (scanned.operands or command.appended or scanned.unknown)
     ):
@@ -186,31 +223,32 @@ def _by_rule(command: Command, rule: effects.Rule, flags: set[str]) -> list[Effe
             scanned.operands if scanned.has("-t", "--target-directory") else scanned.operands[:-1]
         )
         return [
-            Effect(CHANGES, command, DELETE, [(word, "") for word in gone] or None),
+            Effect(
+                CHANGES, command, DELETE, [(word, "") for word in gone] or None, grade=rule.grade
+            ),
             Effect(CHANGES, command, WRITE, written),
-        ]
-    return [Effect(CHANGES, command, rule.kind, _targets(command, scanned, rule))]
+        ]  # fmt: skip
+    targets = _targets(command, scanned, rule)
+    return [Effect(CHANGES, command, rule.kind, targets, grade=rule.grade)]
 
 
 STREAMS = frozenset({"-", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/fd/1"})
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def _acts(scanned: Scanned, rule: effects.Rule) -> bool:
+def _acts(scanned: Scanned, rule: Rule) -> bool:
     """Whether an option changes something that is no file, such as what a server holds."""
     methods = scanned.given("-X", "--request", "--method")
     if any((method or "").upper() not in _READING_METHODS for method in methods):
         return True
-    rest = [name for name in rule.acts.split() if name not in ("-X", "--request", "--method")]
+    rest = [name for name in rule.acts if name not in ("-X", "--request", "--method")]
     return scanned.may_have(*rest)
 
 
-def placed(command: Command, scanned: Scanned, rule: effects.Rule) -> list[tuple[Word, str]] | None:
+def placed(command: Command, scanned: Scanned, rule: Rule) -> list[tuple[Word, str]] | None:
     """Where copies end up: the destination, and each source's name in it."""
     named = [
-        made(value, command.words[0])
-        for option in rule.values.split()
-        for value in scanned.values(option)
+        made(value, command.words[0]) for option in rule.values for value in scanned.values(option)
     ]
     operands = scanned.operands
     if command.appended or not (named or len(operands) > 1):
@@ -234,13 +272,11 @@ def _within(folder: Word, source: Word) -> Word | None:
     return Word(parts, folder.start, folder.end, folder.source)
 
 
-def _targets(
-    command: Command, scanned: Scanned, rule: effects.Rule
-) -> list[tuple[Word, str]] | None:
+def _targets(command: Command, scanned: Scanned, rule: Rule) -> list[tuple[Word, str]] | None:
     operands = scanned.operands
     named = [
         (made(value, command.words[0]), "")
-        for option in rule.values.split()
+        for option in rule.values
         for value in scanned.values(option)
     ]
     if rule.targets == ALL:
@@ -261,8 +297,8 @@ def _targets(
 
 
 def _operands(command: Command, name: str) -> list[str | None]:
-    short, long = effects.SUBCOMMAND_VALUED.get(name, ("", ""))
-    scanned = scan(command.words[1:], short, "", frozenset(long.split()))
+    known = entry(name)
+    scanned = scan(command.words[1:], known.valued, "", known.long)
     return [word.value for word in scanned.operands]
 
 
@@ -272,29 +308,25 @@ def _by_subcommand(command: Command, name: str) -> list[Effect]:
         return []
     operands = _operands(command, name)
     first = command.words[1] if len(command.words) > 1 else None
-    if (
-        first is not None
-        and first.value is None
-        and first.may_split
-        and name in effects.SUBCOMMANDS
-    ):
+    if first is not None and first.value is None and first.may_split and entry(name).rows:
         return [Effect(UNREAD, command, why=f"what {name} is to do is known only at run time")]
-    for row in effects.SUBCOMMANDS.get(name, ()):
-        steps = row.split(" ")
-        if row.startswith("-"):
+    for row, grade in entry(name).rows:
+        words = row.split(" ")
+        steps = [word for word in words if not word.startswith("-")]
+        if any(word not in values for word in words if word.startswith("-")):
             continue
         if len(operands) >= len(steps) and all(
             _step(step, operand) or (place == 0 and _is_npm(name, operand, step))
             for place, (step, operand) in enumerate(zip(steps, operands, strict=False))
         ):
-            if steps[-1] in effects.CHECKED and not _CHECKING.isdisjoint(values):
+            if words[-1] in effects.CHECKED and not _CHECKING.isdisjoint(values):
                 return []
-            return [Effect(CHANGES, command, EDIT)]
-    for option in effects.SUBCOMMAND_OPTIONS.get(name, ()):
+            return [Effect(CHANGES, command, EDIT, grade=grade)]
+    for option, grade in entry(name).options:
         if option == "" or any(value.partition("=")[0] == option for value in values):
             if name == "gh" and operands[:1] != ["api"]:
                 continue
-            return [Effect(CHANGES, command, EDIT)]
+            return [Effect(CHANGES, command, EDIT, grade=grade)]
     return []
 
 
@@ -311,29 +343,28 @@ def _step(step: str, operand: str | None) -> bool:
     return operand == step
 
 
-def _tasks(command: Command, name: str) -> list[Effect]:
+def _tasks(command: Command, tasks: Tasks) -> list[Effect]:
     """A task that a project defines, as far as its name tells what it does."""
-    short, long = effects.SUBCOMMAND_VALUED.get(name, ("", ""))
-    scanned = scan(command.words[1:], short, "j", frozenset(long.split()))
-    if scanned.has(*effects.TASK_DRY.get(name, "").split()):
+    name = command.program or ""
+    known = entry(name)
+    scanned = scan(command.words[1:], known.valued, "j", known.long)
+    if scanned.has(*tasks.shown):
         return []
     operands = [word.value for word in scanned.operands]
-    if scanned.dashed is not None and name not in effects.SEVERAL_TASKS:
+    if scanned.dashed is not None and not tasks.several:
         operands = operands[: max(scanned.dashed, 2)]
     found: list[str | None] = []
-    for before in effects.TASKS[name]:
+    for before in tasks.after:
         if not before:
-            found += operands if name in effects.SEVERAL_TASKS else operands[:1]
+            found += operands if tasks.several else operands[:1]
         elif operands[:1] == [before]:
-            found += operands[1:] if name in effects.SEVERAL_TASKS else operands[1:2]
+            found += operands[1:] if tasks.several else operands[1:2]
     if name == "nox":
         found += scanned.given("-s", "--session", "--sessions")
     if name == "ninja" and scanned.has("-t"):
         found += operands
     for task in found:
-        if task is not None and (
-            task_changes(task) or (task == "install" and name in effects.INSTALLING)
-        ):
+        if task is not None and (task_changes(task) or (task == "install" and tasks.installs)):
             return [Effect(CHANGES, command, EDIT)]
     return []
 
@@ -469,9 +500,10 @@ def code_is_active(kind: str, text: str) -> bool:
 
 def _proxy(command: Command, name: str) -> list[Effect]:
     """An unknown program that is handed a destructive verb with something after it."""
-    if name in effects.TALKERS or command.inner or "/" in (command.path or ""):
+    known = entry(name)
+    if "talks" in known.traits or command.inner or "/" in (command.path or ""):
         return []
-    if name in effects.PROGRAMS or name in effects.SUBCOMMANDS or interpreter(name) is not None:
+    if known.rule is not None or known.rows or interpreter(name) is not None:
         return []
     values = [word.value for word in command.words]
     for position in range(1, len(values) - 1):
@@ -486,15 +518,16 @@ def _proxy(command: Command, name: str) -> list[Effect]:
 
 def _secrets(command: Command, name: str) -> list[Effect]:
     """A read of what looks like a secret, as far as the words tell."""
-    if name in effects.NETWORK:
+    if is_a(name, "fetches"):
         for word in command.words[1:]:
             if any(host in (word.value or word.prefix) for host in effects.METADATA_HOSTS):
                 return [Effect(SECRET, command, why="it asks a cloud machine for its credentials")]
         return []
-    if name in effects.NAMERS:
+    if is_a(name, "names") or command.inner:
+        # what a wrapper hands on is judged where it arrives
         return []
     words = command.words[1:]
-    if name in effects.SEARCHERS:
+    if is_a(name, "searches"):
         words = scan(words, "efmABC").operands[1:]
     targets = [redirect.target for redirect in command.redirects if redirect.op == "<"]
     for word in [*words, *targets]:
@@ -517,6 +550,8 @@ def is_secret(path: str) -> bool:
     from .paths import may_match
 
     if path.endswith((".pub", "/known_hosts", "/authorized_keys")):
+        return False
+    if re.search(effects.FIXTURES, path):
         return False
     if re.fullmatch(effects.PRIVATE_NAMES, path.rpartition("/")[2]):
         return True

@@ -7,8 +7,9 @@ anything at all (R122).
 
 from __future__ import annotations
 
+from .catalogue import entry
 from .patterns import written
-from .wrappers import OTHER_SHELLS, SHELLS, WRAPPERS, interpreter
+from .wrappers import OTHER_SHELLS, SHELLS, interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ def entry_for(reading: Reading) -> str | None:
         return None
     if any(redirect.writes for redirect in command.redirects):
         return None
-    if name in SHELLS or name in OTHER_SHELLS or name in WRAPPERS or name in _HANDING:
+    if (
+        name in SHELLS
+        or name in OTHER_SHELLS
+        or entry(name).starts is not None
+        or entry(name).runs
+        or name in _HANDING
+    ):
         return None
     if interpreter(name) is not None:
         return None

@@ -129,7 +129,7 @@ TAILS_LIMIT = 64
 
 def _without_globals(command: Command) -> str:
     """The words from the subcommand on, of a program that takes options before it; else empty."""
-    from .effects import SUBCOMMAND_VALUED
+    from .catalogue import entry
     from .options import scan
 
     name = command.program or ""
@@ -137,9 +137,8 @@ def _without_globals(command: Command) -> str:
         from .git import GLOBAL_LONG
 
         scanned = scan(command.words[1:], "Cc", "", GLOBAL_LONG, leading=True)
-    elif name in SUBCOMMAND_VALUED:
-        short, long = SUBCOMMAND_VALUED[name]
-        scanned = scan(command.words[1:], short, "", frozenset(long.split()), leading=True)
+    elif (known := entry(name)).valued or known.long:
+        scanned = scan(command.words[1:], known.valued, "", known.long, leading=True)
     else:
         return ""
     return " ".join(

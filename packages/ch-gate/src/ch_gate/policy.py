@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from . import effects, rules
+from .catalogue import entry, is_a
 from .fetched import written_and_run
 from .findings import Finding, deciding, met, shown
 from .floor import CHANGED, floor, floor_of_change
@@ -20,7 +21,6 @@ from .paths import MAYBE, NO, YES, Facts, Protected, Target, is_temporary, is_wi
 from .patterns import Pattern, Texts
 from .reasons import reason
 from .words import made
-from .wrappers import WRAPPERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def suspicious(reading: Reading) -> list[Finding]:
     for command in reading.commands:
         letter = characters.look_alike(command.program or "", alone=True)
         place = "the name of a program"
-        if letter is None and command.program not in effects.TALKERS:
+        if letter is None and not is_a(command.program, "talks"):
             place = "a name with Latin letters"
             names = [word.value or "" for word in command.words[1:]]
             names += [redirect.target.value or "" for redirect in command.redirects]
@@ -227,7 +227,7 @@ def denied(reading: Reading, policy: Policy) -> list[Finding]:
             continue
         texts = Texts(command)
         forms = texts.denied_forms()
-        tails = [] if command.inner or command.program in effects.READERS else texts.tails()
+        tails = [] if command.inner or is_a(command.program, "reads") else texts.tails()
         for pattern in policy.patterns["denylist"]:
             if any(pattern.matches(tail) for tail in tails):
                 found.append(
@@ -348,7 +348,7 @@ def _reads(command: Command) -> bool:
         return not any(
             word.value in ("clone", "init", "worktree", "submodule") for word in command.words[1:]
         )
-    return command.program in effects.READERS
+    return is_a(command.program, "reads")
 
 
 def _named(
@@ -368,9 +368,9 @@ def _named(
             like = made(piece, word)
             like.tilde = piece.startswith("~")
             place = target(like, where, folders)
-            for entry in entries:
-                if entry.meets(place, parents=False) == YES:
-                    return entry.entry
+            for protected_by in entries:
+                if protected_by.meets(place, parents=False) == YES:
+                    return protected_by.entry
     return ""
 
 
@@ -380,9 +380,9 @@ def _met(effect: Effect, entries: list[Protected], targets: list[Target]) -> tup
         word.value in ("-R", "-r", "--recursive", "--delete") for word in effect.command.words
     )
     best = (NO, "")
-    for entry in entries:
+    for protected_by in entries:
         for item in targets:
-            best = max(best, (entry.meets(item, parents=parents), entry.entry))
+            best = max(best, (protected_by.meets(item, parents=parents), protected_by.entry))
     return best
 
 
@@ -424,7 +424,7 @@ def is_covered(command: Command, patterns: list[Pattern]) -> bool:
         return not texts.files and not texts.steered and not command.unread
     if any(texts.covered_by(pattern) for pattern in patterns):
         return True
-    if command.program in effects.NO_PROGRAMS and not texts.files and not texts.steered:
+    if is_a(command.program, "idles") and not texts.files and not texts.steered:
         return True
     outer = command.outer
     if outer is not None and command.how == "same":
@@ -437,7 +437,7 @@ def is_covered(command: Command, patterns: list[Pattern]) -> bool:
         offset = sum(len(word.source) + 1 for word in before)
         if any(own.reaches(pattern, offset) for pattern in patterns):
             return True
-    wrapper = WRAPPERS.get(command.program or "")
+    wrapper = entry(command.program).starts
     transparent = wrapper.transparent if wrapper is not None else command.program in _TRANSPARENT
     return bool(
         transparent

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from . import effects, rules
+from .catalogue import is_a
 from .findings import Finding, met, shown
 from .mutations import CHANGES, is_secret
 from .options import scan
@@ -47,8 +48,6 @@ _EXAMPLES = (
     "key.pem", "cert.p12", "cert.pfx", ".netrc", ".pgpass", ".npmrc", ".pypirc",
     ".git-credentials", "credentials", "credentials.json",
 )  # fmt: skip
-# Keys made up for tests are no secrets.
-_FIXTURES = r"(?:^|/)(?:tests?|fixtures?|testdata|examples?|__tests__|spec)/"
 _SYSTEM = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/master.passwd"})
 
 
@@ -83,7 +82,7 @@ def _read(command: Command, folders: Folders, facts: Facts, written: set[str]) -
     name = command.program
     if name is None or not command.words:
         return ""
-    if name in effects.NETWORK:
+    if is_a(name, "fetches"):
         for word in command.words[1:]:
             host = metadata_host(word.value if word.value is not None else word.prefix)
             if host:
@@ -104,12 +103,12 @@ def _operands(command: Command, name: str) -> list[Word]:
         return _git(command)
     if name in ("find", "gfind", "bfs"):
         return _found(command)
-    if name in _NAMING or name in effects.NAMERS or command.inner:
+    if name in _NAMING or is_a(name, "names") or command.inner:
         # what a wrapper hands on is judged where it arrives
         return []
-    if name not in effects.READERS and name not in _COPYING and name not in effects.SEARCHERS:
+    if not (is_a(name, "reads") or name in _COPYING or is_a(name, "searches")):
         return []
-    if name in effects.SEARCHERS:
+    if is_a(name, "searches"):
         scanned = scan(words, "efmABC")
         scripted = scanned.has("-e", "-f", "--regexp", "--file", "--expression")
         named = scanned.given("-f", "--file")
@@ -165,9 +164,11 @@ def _git(command: Command) -> list[Word]:
 def _found(command: Command) -> list[Word]:
     """What a find command that starts a reader is told to look for."""
     readers = [
-        inner for inner in command.inner
-        if inner.program in effects.READERS - effects.NAMERS or inner.program in _COPYING
-    ]  # fmt: skip
+        inner
+        for inner in command.inner
+        if (is_a(inner.program, "reads") and not is_a(inner.program, "names"))
+        or inner.program in _COPYING
+    ]
     if not readers:
         return []
     words = command.words
@@ -185,7 +186,7 @@ def _is_secret(word: Word, command: Command, folders: Folders, facts: Facts) -> 
     plain = text.replace("\\", "")
     if plain.startswith("-"):
         return False
-    if _looks_secret(plain, glob=word.glob) and not re.search(_FIXTURES, plain):
+    if _looks_secret(plain, glob=word.glob):
         return True
     bases = folders.at(command)
     if bases is None or bases == (facts.cwd,):

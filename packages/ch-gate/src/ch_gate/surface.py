@@ -12,6 +12,7 @@ import posixpath
 import re
 
 from . import rules
+from .catalogue import entry
 from .findings import Finding, met, shown
 from .mutations import CHANGES, code_is_active
 from .paths import NO, Protected, folded, is_within, landings, may_match, target
@@ -351,13 +352,13 @@ def _rewires(
 
 def _changes_nothing(command: Command) -> bool:
     """Whether a program is known, so that it would have an effect if it changed something here."""
-    from . import effects
     from .mutations import _WRITERS as WRITING
 
     name = command.program or ""
     if name == "git" or interpreter(name) is not None:
         return False
-    return name in effects.READERS or name in effects.PROGRAMS or name in WRITING
+    known = entry(name)
+    return "reads" in known.traits or known.rule is not None or name in WRITING
 
 
 def _deny(command: Command, rule: str, what: str) -> Finding:

@@ -323,7 +323,8 @@ class _Lowering:
         if place.scope != self.base or place.contexts.count(TEXT) != len(place.contexts):
             return
         if simple.program == "set" and bindings.sets_once(self.reading.text):
-            given = simple.words[2:] if simple.words[1].value == "--" else []
+            dashed = len(simple.words) > 1 and simple.words[1].value == "--"
+            given = simple.words[2:] if dashed else []
             if all(word.literal for word in given):
                 self.arrays["@"] = given
             return

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from .catalogue import entry
 from .commands import Assignment, Command, Unread
 from .options import scan
 from .words import Word, made
@@ -17,6 +18,8 @@ from .words import Word, made
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .catalogue import Wrapper
 
     Found = "Text | Wrapped | Unread"
 
@@ -85,210 +88,7 @@ SHELLS = {
 OTHER_SHELLS = frozenset({"fish", "nu", "pwsh", "powershell", "tcsh", "csh", "xonsh", "elvish"})
 
 
-class Wrapper:
-    """How a program's arguments lead to the command it starts.
-
-    valued, attached, long_valued  as in `options.scan`
-    operands     how many operands come before the command
-    assignments  whether NAME=VALUE words may come before it
-    lookup       options with which it starts nothing
-    script       options whose value is a text for a shell
-    joined       the arguments are joined by blanks and given to a shell
-    appended     further arguments come at run time
-    transparent  the command runs as it would alone: an allow-list entry for it counts
-    """
-
-    __slots__ = (
-        "appended", "assignments", "attached", "joined", "long_valued", "lookup", "operands",
-        "script", "transparent", "valued",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        valued: str = "",
-        long_valued: str = "",
-        *,
-        attached: str = "",
-        operands: int = 0,
-        assignments: bool = False,
-        lookup: str = "",
-        script: str = "",
-        joined: bool = False,
-        appended: bool = False,
-        transparent: bool = False,
-    ) -> None:
-        self.valued = valued
-        self.long_valued = long_valued
-        self.attached = attached
-        self.operands = operands
-        self.assignments = assignments
-        self.lookup = lookup
-        self.script = script
-        self.joined = joined
-        self.appended = appended
-        self.transparent = transparent
-
-
-WRAPPERS = {
-    "sudo": Wrapper(
-        "ugphrtTCDRU",
-        "user group prompt host role type command-timeout close-from chdir chroot other-user",
-        assignments=True,
-        lookup="-l --list -v --validate -K --remove-timestamp -V --version --help",
-    ),
-    "doas": Wrapper("uCa", assignments=True, lookup="-L"),
-    "pkexec": Wrapper("", "user"),
-    "run0": Wrapper("ugD", "user group chdir unit property description slice nice setenv"),
-    "su": Wrapper(
-        "cgGsTw", "command group supp-group shell whitelist-environment", script="-c --command"
-    ),
-    "runuser": Wrapper("ucgGsTw", "user command group supp-group shell", script="-c --command"),
-    "env": Wrapper(
-        "uCSa",
-        "unset chdir split-string argv0",
-        assignments=True,
-        transparent=True,
-        lookup="--version --help",
-    ),
-    "timeout": Wrapper("ks", "kill-after signal", operands=1, transparent=True),
-    "gtimeout": Wrapper("ks", "kill-after signal", operands=1, transparent=True),
-    "nice": Wrapper("n", "adjustment", transparent=True),
-    "ionice": Wrapper("cnpPu", "class classdata pid pgid uid", transparent=True),
-    "nohup": Wrapper(transparent=True),
-    "setsid": Wrapper(),
-    "stdbuf": Wrapper("ioe", "input output error", transparent=True),
-    "chrt": Wrapper("TPD", "sched-runtime sched-period sched-deadline", operands=1),
-    "taskset": Wrapper("", operands=1, lookup="-p --pid"),
-    "numactl": Wrapper("iNCmpl", "interleave cpunodebind physcpubind membind preferred"),
-    "flock": Wrapper(
-        "wEc", "timeout wait conflict-exit-code command", operands=1, script="-c --command"
-    ),
-    "time": Wrapper("fo", "format output", transparent=True),
-    "gtime": Wrapper("fo", "format output", transparent=True),
-    "command": Wrapper(lookup="-v -V", transparent=True),
-    "builtin": Wrapper(transparent=True),
-    "exec": Wrapper("a", transparent=True),
-    "coproc": Wrapper(),
-    "strace": Wrapper(
-        "abeEIkoOpPsSuUX", "trace output attach user string-limit", lookup="-p --attach"
-    ),
-    "ltrace": Wrapper("aAeFlnopsuwxX", "output", lookup="-p"),
-    "catchsegv": Wrapper(),
-    "unbuffer": Wrapper(),
-    "chronic": Wrapper(),
-    "ifne": Wrapper(),
-    "dbus-run-session": Wrapper("", "config-file dbus-daemon"),
-    "xvfb-run": Wrapper(
-        "efnpsw", "error-file auth-file server-num xauth-protocol server-args wait"
-    ),
-    "chroot": Wrapper("", "userspec groups", operands=1),
-    "unshare": Wrapper("RwSG", "root wd setuid setgid", attached="muinpUCT"),
-    "nsenter": Wrapper("tSGrw", "target setuid setgid", attached="muinpUCT"),
-    "systemd-run": Wrapper("uptHM", "unit property slice uid gid nice working-directory setenv"),
-    "systemd-inhibit": Wrapper("", "what who why mode"),
-    "firejail": Wrapper(),
-    "proxychains": Wrapper("f"),
-    "proxychains4": Wrapper("f"),
-    "torsocks": Wrapper(),
-    "fakeroot": Wrapper("lsib", "lib faked"),
-    "caffeinate": Wrapper("tw"),
-    "arch": Wrapper("e"),
-    "linux32": Wrapper(),
-    "linux64": Wrapper(),
-    "watch": Wrapper("nq", "interval equexit", joined=True),
-    "watchexec": Wrapper("wietdsfWEo", "watch exts ignore filter signal debounce", joined=True),
-    "prlimit": Wrapper("po", "pid output", lookup="-p --pid"),
-    "setpriv": Wrapper(
-        "",
-        "reuid regid groups inh-caps ambient-caps bounding-set securebits pdeathsig "
-        "selinux-label apparmor-profile landlock-access landlock-rule",
-    ),
-    "choom": Wrapper("np", "adjust pid", lookup="-p --pid"),
-    "i386": Wrapper(),
-    "x86_64": Wrapper(),
-    "valgrind": Wrapper(),
-    "heaptrack": Wrapper("po"),
-    "faketime": Wrapper("f", operands=1),
-    "cpulimit": Wrapper("lpe", "limit pid exe"),
-    "eatmydata": Wrapper(),
-    "gosu": Wrapper(operands=1),
-    "su-exec": Wrapper(operands=1),
-    "tini": Wrapper("pe"),
-    "dumb-init": Wrapper("r", "rewrite"),
-    "shx": Wrapper(),
-    "script": Wrapper(
-        "cBEIOTmo",
-        "command log-io log-in log-out log-timing echo output-limit",
-        script="-c --command",
-        operands=1,
-    ),
-    "entr": Wrapper("s", script="-s"),
-    "xargs": Wrapper(
-        "aEILnPRsSdJ",
-        "arg-file delimiter max-args max-procs max-chars process-slot-var",
-        attached="eil",
-        appended=True,
-        transparent=True,
-    ),
-    "gxargs": Wrapper(
-        "aEILnPRsSdJ",
-        "arg-file delimiter max-args max-procs max-chars",
-        attached="eil",
-        appended=True,
-    ),
-    "busybox": Wrapper(lookup="--list --help --list-full"),
-    "toybox": Wrapper(lookup="--help --list --long"),
-}
-
-# Programs whose subcommand starts another command. "" is the program alone, unless the word after
-# it is one of its own subcommands.
-_BINARY = Wrapper()
-_PACKAGE = Wrapper("cpwC", "call package workspace prefix cache registry", script="-c --call")
-_UV = Wrapper(
-    "pfwP",
-    "with python from extra group env-file directory project package index-url "
-    "with-requirements with-editable index default-index extra-index-url find-links "
-    "python-platform index-strategy keyring-provider resolution prerelease fork-strategy "
-    "exclude-newer link-mode refresh-package upgrade-package reinstall-package no-build-package "
-    "no-binary-package config-setting cache-dir color config-file only-group no-group no-extra "
-    "python-preference allow-insecure-host constraints overrides",
-)
-RUNNERS: dict[str, dict[str, Wrapper]] = {
-    "uv": {"run": _UV, "tool run": _UV, "x": _UV},
-    "uvx": {"": _UV},
-    "pipx": {"run": Wrapper("", "spec python index-url pip-args suffix fetch-python")},
-    "poetry": {"run": Wrapper("C", "directory project")},
-    "pdm": {"run": Wrapper("p", "project")},
-    "rye": {"run": _BINARY},
-    "pixi": {"run": Wrapper("e", "environment manifest-path")},
-    "pipenv": {"run": _BINARY},
-    "hatch": {"run": _BINARY, "env run": Wrapper("e", "env")},
-    "tox": {"exec": Wrapper("e", "")},
-    "bundle": {"exec": Wrapper("", "gemfile")},
-    "npm": {"exec": _PACKAGE, "x": _PACKAGE},
-    "npx": {"": _PACKAGE},
-    "pnpm": {"exec": Wrapper("C"), "dlx": Wrapper("", "package"), "run": _BINARY, "": _BINARY},
-    "pnpx": {"": _PACKAGE},
-    "yarn": {"exec": _BINARY, "dlx": Wrapper("p", "package"), "run": _BINARY, "": _BINARY},
-    "bun": {"x": _BINARY, "run": _BINARY, "": _BINARY},
-    "bunx": {"": Wrapper("p", "package")},
-    "deno": {"run": _BINARY},
-    "mise": {"exec": Wrapper("C"), "x": Wrapper("C")},
-    "asdf": {"exec": _BINARY},
-    "pyenv": {"exec": _BINARY},
-    "rbenv": {"exec": _BINARY},
-    "direnv": {"exec": Wrapper(operands=1)},
-    "dotenv": {"run": Wrapper("f"), "": Wrapper("fe", "file")},
-    "conda": {"run": Wrapper("np", "name prefix cwd")},
-    "mamba": {"run": Wrapper("np", "name prefix cwd")},
-    "cross-env": {"": Wrapper(assignments=True)},
-    "perf": {
-        "stat": Wrapper("eoxIrpCtGd", "event output repeat"),
-        "record": Wrapper("eoFcpCtmg", "event output freq count"),
-        "trace": Wrapper("eoFcpCt", "event output"),
-    },
-    "rr": {"record": _BINARY},
-}
+# Subcommands of a runner that are its own: any other word is what it starts.
 _OWN_SUBCOMMANDS = frozenset(
     {"install", "i", "add", "a", "ci", "init", "create", "list", "ls", "why", "test", "t", "start",
      "stop", "info", "view", "config", "set", "get", "version", "versions", "pack", "audit",
@@ -297,20 +97,6 @@ _OWN_SUBCOMMANDS = frozenset(
      "unlink", "publish", "deploy", "patch", "rebuild", "dedupe", "global", "login", "logout",
      "tag", "team", "owner", "check", "build", "pm"}
 )  # fmt: skip
-# The options of these that take a value and stand before the subcommand.
-_BEFORE = {
-    "npm": ("Cw", "prefix workspace"),
-    "pnpm": ("CF", "dir filter"),
-    "yarn": ("", "cwd"),
-    "bun": ("", "cwd"),
-    "uv": ("", "directory project"),
-    "poetry": ("CP", "directory project"),
-    "hatch": ("ep", "env project"),
-    "pdm": ("p", "project"),
-    "mise": ("C", "cd"),
-    "tox": ("c", "conf workdir root"),
-}
-
 INTERPRETERS = {
     # program: options that hold program text, options that take another value, long ones
     "python": ("c", "WXmQ", frozenset({"check-hash-based-pycs"})),
@@ -475,22 +261,22 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
     code = interpreter(name)
     if code is not None:
         found += _interpreter(command, code)
-        return found + (runner(command, name) if name in RUNNERS else [])
-    wrapper = WRAPPERS.get(name)
+        return found + (runner(command, name) if entry(name).runs else [])
+    wrapper = entry(name).starts
     if wrapper is not None:
         return found + wrapped(command, wrapper, command.words[1:])
-    if name in RUNNERS:
+    if entry(name).runs:
         return found + runner(command, name)
     return found
 
 
 def runner(command: Command, name: str) -> list[Text | Wrapped | Unread]:
     """What a program such as `uv run` or `npx` starts."""
-    short, long = _BEFORE.get(name, ("", ""))
-    rows = RUNNERS[name]
+    short, long = entry(name).before
+    rows = entry(name).runs
     if list(rows) == [""]:
         return _named(command, rows[""], command.words[1:])
-    scanned = scan(command.words[1:], short, "", frozenset(long.split()), leading=True)
+    scanned = scan(command.words[1:], short, "", long, leading=True)
     operands = scanned.operands
     if not operands or (name == "bun" and scanned.has("-e", "-p", "--eval", "--print")):
         return []
@@ -585,10 +371,10 @@ def wrapped(command: Command, wrapper: Wrapper, words: list[Word]) -> list[Text 
         words,
         wrapper.valued,
         wrapper.attached,
-        frozenset(wrapper.long_valued.split()),
+        wrapper.long,
         leading=True,
     )
-    if wrapper.lookup and scanned.has(*wrapper.lookup.split()):
+    if wrapper.lookup and scanned.has(*wrapper.lookup):
         return []
     found: list[Text | Wrapped | Unread] = []
     if wrapper.script:
@@ -646,8 +432,8 @@ def shell_option(
 ) -> list[Text | Wrapped | Unread]:
     """A text given by an option such as `su -c TEXT`, wherever among the words it stands."""
     name = command.program or ""
-    scanned = scan(words, wrapper.valued, wrapper.attached, frozenset(wrapper.long_valued.split()))
-    for value in scanned.given(*wrapper.script.split()):
+    scanned = scan(words, wrapper.valued, wrapper.attached, wrapper.long)
+    for value in scanned.given(*wrapper.script):
         if value is None:
             return [unread(command, f"the text given to {name} is known only at run time")]
         return [Text(value, name, (command.start, command.end), "posix")]
@@ -870,9 +656,11 @@ def _bind(command: Command) -> list[Text | Wrapped | Unread]:
 
 
 def _env(command: Command) -> list[Text | Wrapped | Unread]:
-    wrapper = WRAPPERS["env"]
+    wrapper = entry("env").starts
+    if wrapper is None:
+        raise LookupError("the catalogue does not say how env starts a command")
     words = command.words[1:]
-    scanned = scan(words, wrapper.valued, "", frozenset(wrapper.long_valued.split()), leading=True)
+    scanned = scan(words, wrapper.valued, "", wrapper.long, leading=True)
     if not scanned.has("-S", "--split-string"):
         return wrapped(command, wrapper, words)
     texts = scanned.values("-S", "--split-string")
@@ -993,7 +781,7 @@ def _python_module(command: Command) -> list[Word] | None:
 
 def _script_words(command: Command, kind: str) -> list[Word]:
     """The words from the script on that an interpreter runs, when its name is plain."""
-    if kind in RUNNERS:
+    if entry(kind).runs:
         return []
     code, valued, long_valued = INTERPRETERS[kind]
     operands = scan(command.words[1:], code + valued, "", long_valued, leading=True).operands

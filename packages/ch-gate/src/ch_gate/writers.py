@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from . import effects
+from .catalogue import entry
 from .effects import CREATE, DELETE, EDIT, LINK, WRITE
 from .mutations import (
     CHANGES,
@@ -27,7 +27,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .catalogue import Rule
     from .commands import Command
+
+
+def _rule(name: str) -> Rule:
+    """The rule of a program that has a function here besides."""
+    rule = entry(name).rule
+    if rule is None:
+        raise LookupError(f"the catalogue does not say what {name} changes")
+    return rule
 
 
 def _find(command: Command) -> list[Effect]:
@@ -128,8 +137,8 @@ def _dd(command: Command) -> list[Effect]:
 
 def _ln(command: Command) -> list[Effect]:
     """A new link; what it leads to is as good as reached, so a secret or protected file counts."""
-    rule = effects.PROGRAMS["ln"]
-    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    rule = _rule("ln")
+    scanned = scan(command.words[1:], rule.valued, "", rule.long)
     if scanned.has("-f", "-F", "--force", "--help", "--version"):
         return []
     linked = scanned.operands if len(scanned.operands) < 2 else scanned.operands[:-1]
@@ -146,20 +155,18 @@ def _ln(command: Command) -> list[Effect]:
 
 def _cp(command: Command) -> list[Effect]:
     """A copy that is a link: what is written to it later reaches the original."""
-    rule = effects.PROGRAMS["cp"]
-    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    rule = _rule("cp")
+    scanned = scan(command.words[1:], rule.valued, "", rule.long)
     linked = scanned.has("-l", "-s") or scanned.may_have("--link", "--symbolic-link")
     return [Effect(CHANGES, command, WRITE)] if linked else []
 
 
 def _traced(command: Command) -> list[Effect]:
     """The file that a program writes about the one it starts."""
-    from .wrappers import WRAPPERS
-
-    wrapper = WRAPPERS[command.program or ""]
-    scanned = scan(
-        command.words[1:], wrapper.valued, "", frozenset(wrapper.long_valued.split()), leading=True
-    )
+    wrapper = entry(command.program).starts
+    if wrapper is None:
+        raise LookupError(f"the catalogue does not say how {command.program} starts a command")
+    scanned = scan(command.words[1:], wrapper.valued, "", wrapper.long, leading=True)
     files = scanned.given("-o", "--output", "--log-file", "--xml-file")
     return _written(command, [name for name in files if name not in STREAMS])
 
@@ -174,8 +181,8 @@ def _pacman(command: Command) -> list[Effect]:
 
 
 def _install(command: Command) -> list[Effect]:
-    rule = effects.PROGRAMS["install"]
-    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    rule = _rule("install")
+    scanned = scan(command.words[1:], rule.valued, "", rule.long)
     if not scanned.has("-d", "--directory"):
         return []
     return [Effect(CHANGES, command, CREATE, [(word, "") for word in scanned.operands])]
@@ -227,8 +234,8 @@ def _openssl(command: Command) -> list[Effect]:
 
 
 def _curl(command: Command) -> list[Effect]:
-    rule = effects.PROGRAMS["curl"]
-    scanned = scan(command.words[1:], rule.valued, "", frozenset(rule.long.split()))
+    rule = _rule("curl")
+    scanned = scan(command.words[1:], rule.valued, "", rule.long)
     if any(
         value is None or "%output{" in value or value.startswith("@")
         for value in scanned.given("-w", "--write-out")
