@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ch_gate import shfmt, syntax
+from ch_gate import deadline, shfmt, syntax
 from ch_gate.commands import Reading
 
 BASH = "/bin/bash"
@@ -155,7 +155,7 @@ def test_what_would_starve_the_gate_is_unreadable_in_time(text):
     import time
 
     start = time.monotonic()
-    reading = read(text, seconds=shfmt.DEADLINE_SECONDS)
+    reading = read(text, seconds=deadline.DEADLINE_SECONDS)
     assert reading.cause is not None
     # the deadline, and what a busy machine adds to it
     assert time.monotonic() - start < 2

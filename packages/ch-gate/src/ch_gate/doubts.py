@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from .shfmt import Unreadable
+from .deadline import Unreadable
 from .words import ansi_c
 
 TYPE_CHECKING = False

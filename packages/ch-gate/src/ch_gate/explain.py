@@ -5,7 +5,8 @@ Decides how findings are told; makes none of its own.
 
 from __future__ import annotations
 
-from . import policy, rules, shfmt
+from . import policy, rules
+from .deadline import Clock
 from .destruction import is_inside
 from .findings import deciding, shown
 from .folders import Folders
@@ -54,7 +55,7 @@ _LISTED = {
 
 def explain(judge: Judge, text: str) -> str:
     """The explanation of the verdict on `text`, several lines."""
-    reading = judge.read(text, shfmt.Clock())
+    reading = judge.read(text, Clock())
     changes, found = judge.floor(reading)
     found += policy.own(reading, changes, judge.where, judge.policy)
     part = policy.part_of(reading, found)

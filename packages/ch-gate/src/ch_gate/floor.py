@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from . import destruction, fetched, rules, secrets, surface
+from . import destruction, rules, secrets, surface
 from .findings import Finding, met
 from .folders import Folders
 from .options import scan
@@ -29,7 +29,10 @@ def floor(reading: Reading, changes: list[Effect], facts: Facts) -> list[Finding
     folders = Folders(reading, facts)
     found = destruction.found_in(reading, changes, folders, facts)
     found += secrets.found_in(reading, changes, folders, facts)
-    found += fetched.found_in(reading)
+    if any(command.unread or command.contexts for command in reading.commands):
+        from . import fetched
+
+        found += fetched.found_in(reading)
     found += surface.found_in(reading, changes, folders, facts)
     for command in reading.commands:
         how = overwrites_history(command)

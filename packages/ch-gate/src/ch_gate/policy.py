@@ -12,14 +12,12 @@ import re
 
 from . import effects, rules
 from .catalogue import entry, is_a
-from .fetched import written_and_run
 from .findings import Finding, deciding, met, shown
 from .floor import CHANGED, floor, floor_of_change
 from .folders import Folders
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
 from .paths import MAYBE, NO, YES, Facts, Protected, Target, is_temporary, is_within, target
 from .patterns import Pattern, Texts
-from .reasons import reason
 from .words import made
 
 TYPE_CHECKING = False
@@ -81,10 +79,15 @@ def own(reading: Reading, changes: list[Effect], where: Facts, policy: Policy) -
     if policy.patterns["allowlist"]:
         found += not_allowed(reading, policy)
     found += gated(changes, where, folders, policy)
-    found += [
-        met(rules.UNREAD_PROGRAM, "ask", command, detail="it runs what the same text fetches")
-        for command in written_and_run(reading, changes, Folders(reading, where), where)
-    ]
+    if changes:
+        from .fetched import written_and_run
+
+        found += [
+            met(
+                rules.UNREAD_PROGRAM, "ask", command, detail="it runs what the same text fetches"
+            )
+            for command in written_and_run(reading, changes, Folders(reading, where), where)
+        ]  # fmt: skip
     found += [
         met(
             rules.UNREAD_PROGRAM, "ask", command,
@@ -585,6 +588,8 @@ def part_of(reading: Reading, found: list[Finding]) -> VerdictPart:
     }
     if best is None:
         return part
+    from .reasons import reason
+
     part["decision"] = best.decision
     part["reviewable"] = best.decision != "deny" or is_reviewable(best.rule)
     part["rule"] = best.rule
@@ -626,6 +631,8 @@ def judge_change(path: str, where: Facts, policy: Policy) -> VerdictPart:
     denied_by = floor_of_change(word, where)
     if denied_by is not None:
         rule, decision, source = denied_by, "deny", "floor"
+        from .reasons import reason
+
         why = reason(Finding(rule, decision, path, 0, len(path), detail=CHANGED[rule]))
     elif odd:
         rule, decision = rules.SUSPICIOUS_CHARACTERS, "deny"

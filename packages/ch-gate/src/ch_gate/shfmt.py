@@ -16,6 +16,8 @@ import signal
 import sys
 import time
 
+from .deadline import LATE, Clock, Unreadable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -26,42 +28,9 @@ DEPTH_LIMIT = 50
 INPUT_LIMIT = 1024 * 1024
 OUTPUT_LIMIT = 8 * 1024 * 1024
 MEMORY_LIMIT = 512 * 1024 * 1024
-# For one whole verdict: processor time, the parser's and ours. A machine that is busy with other
-# work makes a verdict late; it must not make it a refusal. What takes no processor time ends by
-# the clock on the wall.
-DEADLINE_SECONDS = 0.2
-WALL_FACTOR = 10
-
 # Nothing of our environment: a parser needs none. One thread is fastest for one short text, and
 # for a process that lives a few milliseconds collecting garbage is a loss until memory runs short.
 ENVIRONMENT = {"GOMAXPROCS": "1", "GOGC": "off", "GOMEMLIMIT": "256MiB"}
-LATE = "it took longer to read than the time allowed for a verdict"
-
-
-class Unreadable(Exception):
-    """A text that could not be parsed; the message is the cause, in a few words."""
-
-
-class Clock:
-    """The time left for one verdict: processor time of this thread and of its parsers."""
-
-    __slots__ = ("end", "own", "parsers", "seconds")
-
-    def __init__(self, seconds: float = DEADLINE_SECONDS) -> None:
-        self.seconds = seconds
-        self.own = time.thread_time()
-        self.parsers = 0.0
-        self.end = time.monotonic() + seconds * WALL_FACTOR
-
-    def left(self, running: float = 0.0) -> float:
-        """Seconds until the deadline, `running` being what a running parser has used."""
-        used = time.thread_time() - self.own + self.parsers + running
-        return min(self.seconds - used, self.end - time.monotonic())
-
-    def check(self, running: float = 0.0) -> None:
-        """Raises Unreadable once the deadline has passed."""
-        if self.left(running) <= 0:
-            raise Unreadable(LATE)
 
 
 def find() -> str:

@@ -32,7 +32,7 @@ from .commands import (
     Redirect,
     Unread,
 )
-from .shfmt import Unreadable
+from .deadline import Unreadable
 from .words import (
     ARITHMETIC,
     PARAMETER,

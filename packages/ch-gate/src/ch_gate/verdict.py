@@ -12,8 +12,9 @@ import signal
 from ch_contract import places, settings, shells
 from ch_contract.problems import Problem
 
-from . import findings, patterns, policy, shfmt, syntax
+from . import findings, patterns, plain, policy, syntax
 from .commands import Reading
+from .deadline import LATE, Clock
 from .floor import floor
 from .mutations import effects_of
 from .paths import Facts
@@ -22,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from ch_contract.messages import Run, Verdict, VerdictPart
     from ch_contract.settings import Settings
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp")  # noqa: S108
 # However late the parser was, the rules get this long, so that a verdict has 250 ms at worst.
 LEAST_SECONDS = 0.05
+AGAIN_SECONDS = 0.02
 
 
 class Judge:
@@ -88,14 +90,14 @@ class Judge:
             )
         return self._policy
 
-    def read(self, text: str, clock: shfmt.Clock) -> Reading:
+    def read(self, text: str, clock: Clock) -> Reading:
         """`text` as simple commands."""
 
         def work() -> Reading:
             return syntax.read(
                 text,
                 self.dialect,
-                lambda part, language: shfmt.parse(part, language, clock),
+                lambda part, language: parsed(part, language, clock),
                 clock.check,
             )
 
@@ -103,19 +105,19 @@ class Judge:
             return bounded(work, clock.left())
         except TimeoutError:
             late = Reading(text, self.dialect)
-            late.cause = shfmt.LATE
+            late.cause = LATE
             return late
 
     def command(self, text: str) -> VerdictPart:
         """The verdict's part for a command. Raises Problem("settings") for a pattern run wild."""
-        clock = shfmt.Clock()
+        clock = Clock()
         part = self.judged(self.read(text, clock), clock)
         if self.instead_of is not None:
             said = f"{self.shell} runs this: payloads never run in {self.instead_of}"
             part["note"] = said if part["note"] is None else f"{part['note']}\n{said}"
         return part
 
-    def judged(self, reading: Reading, clock: shfmt.Clock) -> VerdictPart:
+    def judged(self, reading: Reading, clock: Clock) -> VerdictPart:
         """The verdict's part for a text that was read, in what is left of its time."""
         above = False
         try:
@@ -133,7 +135,7 @@ class Judge:
                     f"hard_block_patterns: the command took more than {clock.seconds:g} s to judge",
                     "a pattern in your settings takes too long on this command; simplify it",
                 ) from None
-        reading.cause = shfmt.LATE
+        reading.cause = LATE
         return policy.part_of(reading, [policy.unreadable(reading, self.where)])
 
     def floor(self, reading: Reading) -> tuple[list[Effect], list[Finding]]:
@@ -146,7 +148,17 @@ class Judge:
         return policy.judge_change(path, self.where, self.policy)
 
 
-def _left(clock: shfmt.Clock) -> float:
+def parsed(text: str, dialect: str, clock: Clock) -> dict[str, Any]:
+    """The syntax tree of `text`. Raises Unreadable as the parser does."""
+    tree = plain.tree(text)
+    if tree is None:
+        from . import shfmt
+
+        tree = shfmt.parse(text, dialect, clock)
+    return tree
+
+
+def _left(clock: Clock) -> float:
     return max(clock.left(), LEAST_SECONDS)
 
 
@@ -186,7 +198,8 @@ def bounded(work: Callable[[], Made], seconds: float) -> Made:
     except ValueError:
         # not the main thread
         return work()
-    signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, LEAST_SECONDS))
+    # again and again: what is raised within a callback of the garbage collector is lost
+    signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, LEAST_SECONDS), AGAIN_SECONDS)
     try:
         return work()
     finally:

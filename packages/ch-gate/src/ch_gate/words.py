@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from .shfmt import Unreadable
+from .deadline import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
