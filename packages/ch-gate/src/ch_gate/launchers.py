@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from .catalogue import Wrapper
+from .catalogue import Wrapper, entry
 from .options import Scanned, scan
-from .wrappers import Text, Wrapped, runner, shell_option, unread, wrapped
+from .wrappers import SHELLS, Text, Wrapped, interpreter, runner, shell_option, unread, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -330,16 +330,29 @@ def _docker(command: Command) -> list[Text | Wrapped | Unread]:
         frozenset({"config", "context", "host", "log-level"}),
         leading=True,
     )
-    values = [word.value for word in scanned.operands[:2]]
-    if values[:1] in (["run"], ["exec"]) or values in (
-        ["container", "run"], ["container", "exec"], ["compose", "run"], ["compose", "exec"],
-    ):  # fmt: skip
-        return [unread(command, "it runs a command in a container")]
-    if values[:1] == ["compose"]:
-        rest = {word.value for word in scanned.operands[1:]}
-        if rest & {"exec", "run"}:
-            return [unread(command, "it runs a command in a container")]
-    return []
+    operands = scanned.operands
+    values = [word.value for word in operands]
+    if values[:1] in (["container"], ["compose"]):
+        # options of compose stand between
+        verbs = [place for place, value in enumerate(values) if value in ("run", "exec")]
+        operands = operands[verbs[0] :] if verbs else []
+    if not operands or operands[0].value not in ("run", "exec"):
+        return []
+    if operands[0].value == "exec":
+        rest = scan(operands[1:], "euw", "", _EXEC_LONG, leading=True).operands
+        if rest[1:] and _only_reads(rest[1].value):
+            return [Wrapped(rest[1:])]
+    return [unread(command, "it runs a command in a container")]
+
+
+_EXEC_LONG = frozenset({"env", "env-file", "user", "workdir", "index", "detach-keys"})
+
+
+def _only_reads(name: str | None) -> bool:
+    """Whether a program only shows what it is given, and starts nothing."""
+    known = entry(name)
+    plain = known.starts is None and not known.runs and name not in SHELLS
+    return "reads" in known.traits and plain and interpreter(name) is None
 
 
 LAUNCHERS: dict[str, Callable[[Command], list[Text | Wrapped | Unread]]] = {
