@@ -58,6 +58,7 @@ def check(row):
 
 COMMANDS = rows("commands")
 FAMILIES = rows("families")
+ADVERSARIAL = rows("adversarial")
 
 
 @pytest.mark.parametrize("row", COMMANDS, ids=[row["id"] for row in COMMANDS])
@@ -69,4 +70,10 @@ def test_the_conventions(row):
 @pytest.mark.parametrize("row", FAMILIES, ids=[row["id"] for row in FAMILIES])
 def test_the_families(row):
     """Each family of bypass and of false alarm, from both sides."""
+    check(row)
+
+
+@pytest.mark.parametrize("row", ADVERSARIAL, ids=[row["id"] for row in ADVERSARIAL])
+def test_no_attempt_is_allowed(row):
+    """Attempts to get something destructive allowed, in bash, zsh and sh."""
     check(row)

@@ -70,7 +70,7 @@ class Redirect:
     @property
     def feeds(self) -> bool:
         """Whether standard input comes from it."""
-        return self.op in ("<", "<<", "<<-", "<<<", "<>") and self.descriptor in (None, "0")
+        return self.op in ("<", "<<", "<<-", "<<<", "<>", "<&") and self.descriptor in (None, "0")
 
 
 class Unread:

@@ -27,7 +27,19 @@ if TYPE_CHECKING:
     Targets = list[tuple[Word, str]]
 
 VERBS = frozenset(
-    {"rm", "rmdir", "unlink", "srm", "shred", "truncate", "dd", "mkfs", "wipefs", "mkswap"}
+    {
+        "rm",
+        "rmdir",
+        "unlink",
+        "srm",
+        "shred",
+        "truncate",
+        "dd",
+        "mkfs",
+        "wipefs",
+        "mkswap",
+        "blkdiscard",
+    }
 )
 # They write through a link; the others remove the link itself.
 _FOLLOWING = frozenset({"shred", "truncate", "dd", "mkfs", "wipefs", "mkswap"})
@@ -74,12 +86,25 @@ def found_in(
             found = _outside(command, targets, folders, facts, verb=True)
             said = f"which program {shown(command.words[0].source, 40)} is"
             out += found or [_deny(command, rules.UNPROVABLE_DESTRUCTION, said)]
+        if command.words and command.path is None and not command.words[0].glob:
+            out += _unknown_verb(command, folders, facts)
         if command.unread and command.program in _SHELLS:
             hit = re.search(VERB_IN_TEXT, " ".join(item.text for item in command.unread))
             hit = hit or re.search(VERB_IN_TEXT, command.source)
             if hit:
                 out.append(_deny(command, rules.UNPROVABLE_DESTRUCTION, "a text it would run"))
     return out
+
+
+def _unknown_verb(command: Command, folders: Folders, facts: Facts) -> list[Finding]:
+    """A program known only at run time that is told to go through something outside by force."""
+    words = command.words[1:]
+    forced = any(re.fullmatch(r"-[a-zA-Z]*[rRf][a-zA-Z]*", word.value or "") for word in words)
+    operands = [word for word in words if (word.value or "").startswith(("/", "~", ".."))]
+    if not forced or not _outside(command, [(w, "") for w in operands], folders, facts, verb=True):
+        return []
+    said = f"what {shown(command.words[0].source, 40)} is"
+    return [_deny(command, rules.UNPROVABLE_DESTRUCTION, said)]
 
 
 def _may_be_verb(word: Word) -> bool:

@@ -160,22 +160,20 @@ def _feeds(fetcher: Command, shell: Command, reading: Reading) -> bool:
 def written_and_run(
     reading: Reading, changes: list[Effect], folders: Folders, facts: Facts
 ) -> list[Command]:
-    """The commands that run a file which the same text fetches."""
-    fetched: set[str] = set()
+    """The commands that run a file which the same text fetches, writes or copies."""
+    written: set[str] = set()
     for effect in changes:
-        command = effect.command
-        feeding = [command, *_upstream([command])]
-        if any(_fetches(step) for step in feeding):
-            bases = folders.at(command) or (facts.cwd,)
+        bases = folders.at(effect.command) or (facts.cwd,)
+        if effect.kind in ("Write", "Edit"):
             for word, strip in effect.targets or ():
-                fetched.update(target(word, facts, bases, strip).paths)
-    if not fetched:
+                written.update(target(word, facts, bases, strip).paths)
+    if not written:
         return []
     return [
         command
         for command in reading.commands
         for word in _run(command)
-        if fetched.intersection(target(word, facts, folders.at(command) or (facts.cwd,)).paths)
+        if written.intersection(target(word, facts, folders.at(command) or (facts.cwd,)).paths)
     ]
 
 

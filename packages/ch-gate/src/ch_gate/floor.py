@@ -94,7 +94,7 @@ def overwrites_history(command: Command) -> str:
     if name not in ("push", "send-pack", "http-push"):
         return ""
     rest = scan(operands[1:], "o", "", frozenset({"push-option", "repo", "receive-pack", "exec"}))
-    if rest.has("-n", "--dry-run"):
+    if rest.has("-n", "--dry-run") and not rest.has("--no-dry-run"):
         return ""
     if any(re.match(_FORCED_CONFIG, text) for text in settings):
         return "a setting that pushes by force"

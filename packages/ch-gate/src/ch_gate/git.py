@@ -156,7 +156,7 @@ def _values(words: list[Word]) -> list[str | None]:
 
 
 def _dry(scanned: Scanned) -> bool:
-    return scanned.has("-n", "--dry-run")
+    return scanned.has("-n", "--dry-run") and not scanned.has("--no-dry-run")
 
 
 def _push(words: list[Word]) -> Finding | None:

@@ -168,9 +168,33 @@ def _program(command: Command, reading: Reading, flags: set[str]) -> list[Effect
         from .writers import WRITERS
 
         out += WRITERS[name](command)
+    if name in _FETCHING_CODE:
+        out += _addressed(command, name)
     if not out:
         out += _proxy(command, name) or _splits(command, flags)
     return out or _secrets(command, name)
+
+
+# They install or run what an address names, which no registry or lock file vouches for.
+_FETCHING_CODE = frozenset(
+    {"npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "pip", "pip3", "pipx", "uvx", "uv",
+     "deno", "go", "cargo", "gem", "poetry", "pdm", "easy_install"}
+)  # fmt: skip
+_NO_CODE = ("-i", "--index-url", "--extra-index-url", "--registry", "--proxy", "-f", "--find-links")
+
+
+def _addressed(command: Command, name: str) -> list[Effect]:
+    """Code that is fetched from an address, or a program of another module that go runs."""
+    words = command.words[1:]
+    for position, word in enumerate(words):
+        text = word.value if word.value is not None else word.prefix
+        if position and words[position - 1].value in _NO_CODE:
+            continue
+        address = re.match(r"(?:git\+|https?://|ssh://|git://|git@)", text)
+        module = name == "go" and position and re.match(r"[\w-]+\.[\w.-]+/\S+@", text)
+        if address or module:
+            return [Effect(UNREAD, command, why="it runs code that an address names")]
+    return []
 
 
 # The programs that `writers` has a function for, so that it is loaded for those alone.

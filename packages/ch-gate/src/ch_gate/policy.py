@@ -84,7 +84,7 @@ def own(reading: Reading, changes: list[Effect], where: Facts, policy: Policy) -
 
         found += [
             met(
-                rules.UNREAD_PROGRAM, "ask", command, detail="it runs what the same text fetches"
+                rules.UNREAD_PROGRAM, "ask", command, detail="it runs what the same text writes"
             )
             for command in written_and_run(reading, changes, Folders(reading, where), where)
         ]  # fmt: skip

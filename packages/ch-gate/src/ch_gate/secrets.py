@@ -11,6 +11,7 @@ import re
 
 from . import effects, rules
 from .catalogue import is_a
+from .commands import SUBSTITUTION
 from .findings import Finding, met, shown
 from .mutations import CHANGES, is_secret
 from .options import scan
@@ -76,6 +77,10 @@ def found_in(
 
 def _read(command: Command, folders: Folders, facts: Facts, written: set[str]) -> str:
     """The secret that the command would read; empty for none."""
+    if command.program in ("gpg", "gpg2"):
+        for word in command.words[1:]:
+            if (word.value or "").startswith("--export-secret-"):
+                return word.source
     for redirect in command.redirects:
         if redirect.op in ("<", "<>") and _is_secret(redirect.target, command, folders, facts):
             return redirect.target.source
@@ -99,6 +104,11 @@ def _read(command: Command, folders: Folders, facts: Facts, written: set[str]) -
 def _operands(command: Command, name: str) -> list[Word]:
     """The words of the command that name files it reads."""
     words = command.words[1:]
+    if name in ("docker", "podman", "docker-compose") and any(
+        word.value in ("config", "convert") for word in words
+    ):
+        # it prints what the files say
+        return [word for word in words if not (word.value or "").startswith("-")]
     if name == "git":
         return _git(command)
     if name in ("find", "gfind", "bfs"):
@@ -112,6 +122,8 @@ def _operands(command: Command, name: str) -> list[Word]:
         scanned = scan(words, "efmABC")
         scripted = scanned.has("-e", "-f", "--regexp", "--file", "--expression")
         named = scanned.given("-f", "--file")
+        # a name to look for among files is as good as the file
+        named += scanned.given("--include", "-g", "--glob", "--iglob")
         found = scanned.operands if scripted else scanned.operands[1:]
         return [*found, *_made(named, command)]
     if name in ("ln", "cp", "install", "rsync", "scp") and len(words) > 1:
@@ -169,17 +181,23 @@ def _found(command: Command) -> list[Word]:
         if (is_a(inner.program, "reads") and not is_a(inner.program, "names"))
         or inner.program in _COPYING
     ]
-    if not readers:
+    handed = SUBSTITUTION in command.contexts or any(
+        feeder.program in ("xargs", "gxargs") for feeder in command.feeds
+    )
+    if not readers and not handed:
         return []
     words = command.words
-    return [
-        words[position + 1]
+    names = [
+        words[position + 1].value
         for position, word in enumerate(words[:-1])
         if word.value in ("-name", "-iname", "-path", "-wholename")
     ]
+    return _made(names, command)
 
 
 def _is_secret(word: Word, command: Command, folders: Folders, facts: Facts) -> bool:
+    if re.match(r"/proc/[^/]+/(?:environ|mem)$", word.source):
+        return True
     text = word.pattern
     if not text:
         return False

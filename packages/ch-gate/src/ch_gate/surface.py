@@ -315,6 +315,9 @@ def _named(command: Command) -> list[Word]:
         if text is None:
             continue
         pieces = [text.partition("=")[2]] if "=" in text else []
+        if text.startswith(":/"):
+            # a path of git from the top of the work tree
+            pieces.append(text[2:])
         if text.startswith("-") and not text.startswith("--") and len(text) > 2:
             pieces.append(text[2:])
         out += [Word([Part(TEXT, piece)], word.start, word.end, piece) for piece in pieces if piece]

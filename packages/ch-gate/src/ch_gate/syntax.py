@@ -631,7 +631,8 @@ class _Lowering:
                 command.unread.append(found)
             elif isinstance(found, wrappers.Text):
                 first = len(self.reading.commands)
-                inside = self.fresh(place, TEXT)
+                same = command.program == "eval"
+                inside = place.within(TEXT) if same else self.fresh(place, TEXT)
                 if found.takes_input:
                     inside.fed_by = inside.around = ()
                 elif (redirect := command.input) is not None:

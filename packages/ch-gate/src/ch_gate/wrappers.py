@@ -140,6 +140,9 @@ CODE_LONG = {
 _VERSIONED = r"(python|pypy|node|ruby|perl|php|lua|luajit)[0-9.]*[a-z]?$|nodejs$"
 _STEMS = ("py", "no", "ru", "pe", "ph", "lu")
 
+# The loader of programs, which carries the machine and a version in its name.
+_LOADER = r"ld-(?:linux|musl)\S*\.so|ld(?:64)?\.so"
+
 _SUBSCRIPT = r"\[[^\]]*(?:\$\(|`)"
 # Builtins that evaluate a name they are given, subscript and all.
 EVALUATING = frozenset(
@@ -192,17 +195,19 @@ COMMAND_VARIABLES = frozenset(
         "GH_PAGER",
         "GH_EDITOR",
         "KUBE_EDITOR",
-        "TAR_OPTIONS",
     }
 )
 # Variables that put code into whatever is started next.
 LOADING_VARIABLES = (
-    r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|BASH_ENV|BASH_FUNC_\w+|SHELLOPTS|BASHOPTS|PS4"
+    r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|BASH_ENV|BASH_FUNC_.+|SHELLOPTS|BASHOPTS|PS4"
     r"|PERL5(?:OPT|LIB|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONHOME|GIT_CONFIG_\w+|GIT_EXEC_PATH"
     r"|GIT_TEMPLATE_DIR|IFS"
 )
 # Variables that do so with some of their values only.
 LOADING_VALUES = {
+    "TAR_OPTIONS": (
+        r"action|to-command|compress-program|rsh|rmt|info-script|new-volume|(?:^|\s)-\w*[IF]"
+    ),
     "NODE_OPTIONS": r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval)\b",
     "MAKEFLAGS": r"eval|\$|SHELL",
     "GNUMAKEFLAGS": r"eval|\$|SHELL",
@@ -262,7 +267,7 @@ def started_by(command: Command) -> list[Text | Wrapped | Unread]:
     if code is not None:
         found += _interpreter(command, code)
         return found + (runner(command, name) if entry(name).runs else [])
-    wrapper = entry(name).starts
+    wrapper = entry("ld.so" if re.match(_LOADER, name) else name).starts
     if wrapper is not None:
         return found + wrapped(command, wrapper, command.words[1:])
     if entry(name).runs:
@@ -454,7 +459,7 @@ def _shell(command: Command) -> list[Text | Wrapped | Unread]:
         return []
     if scanned.unknown is not None:
         return [unread(command, f"what {name} runs is known only at run time")]
-    for setting in scanned.values("--rcfile", "--init-file"):
+    for setting in scanned.given("--rcfile", "--init-file"):
         if setting != "/dev/null":
             return [unread(command, f"{name} reads commands from {setting}")]
     operands = scanned.operands
@@ -521,8 +526,10 @@ def _script(command: Command, word: Word, name: str, dialect: str) -> list[Text 
                 word.source,
             )
         ]
-    if re.fullmatch(r"/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+", word.value):
+    if re.fullmatch(r"/dev/stdin|/dev/fd/0|/proc/self/fd/0", word.value):
         return _from_input(command, name, dialect)
+    if re.match(r"/dev/fd/|/proc/[^/]+/fd/", word.value):
+        return [unread(command, f"{name} reads from another descriptor")]
     return []
 
 
@@ -535,8 +542,12 @@ def _from_input(command: Command, name: str, dialect: str | None) -> list[Text |
             if redirect.body.value is None:
                 return [unread(command, f"the text fed to {name} is known only at run time")]
             return [Text(redirect.body.value, name, span, dialect, takes_input=True)]
-        if redirect.target.value == "/dev/null":
+        if redirect.target.value == "/dev/null" or (
+            redirect.op == "<&" and redirect.target.value == "-"
+        ):
             return []
+        if redirect.op == "<&":
+            return [unread(command, f"{name} reads from another descriptor")]
         if redirect.target.value is None or redirect.target.value.startswith("/dev/"):
             return [unread(command, f"the text fed to {name} is known only at run time")]
         return []
@@ -545,7 +556,7 @@ def _from_input(command: Command, name: str, dialect: str | None) -> list[Text |
         if text is None:
             return [unread(command, f"nobody can read beforehand what is piped into {name}")]
         return [Text(text, name, span, dialect, takes_input=True)]
-    if "function" in command.contexts or "coproc" in command.contexts:
+    if {"function", "coproc", "process"}.intersection(command.contexts):
         return [unread(command, f"what {name} reads is known only at run time")]
     return []
 
@@ -846,6 +857,8 @@ def program_texts(command: Command, kind: str) -> tuple[list[str] | None, bool]:
             value = redirect.body.value
             return ([], False) if value is None else ([value], True)
         target = redirect.target.value
+        if redirect.op == "<&" and target != "-":
+            return [], False
         return (None, True) if target and not target.startswith("/dev/fd") else ([], False)
     if command.fed_by:
         text = printed(command.fed_by)
