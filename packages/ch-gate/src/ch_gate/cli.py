@@ -31,7 +31,8 @@ Judge whether a payload may run.
 
 Without a subcommand: reads a run document that ch-parse has made and adds `verdict`.
 `check` judges one command and prints the decision and the reason.
-`explain` shows each simple command found, the rule it met and what makes it pass.
+`explain` shows each simple command found, its class, what it changes, the rule it met and
+what makes it pass.
 `rules` prints every rule a verdict can name.
 `test` checks your own examples: a JSON list, or one object a line, of
 {"command": …, "expect": "allow" | "ask" | "deny"}.
