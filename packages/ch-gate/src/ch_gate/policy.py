@@ -510,7 +510,7 @@ def is_gated(effect: Effect, targets: list[Target], where: Facts) -> bool:
     """Whether a change is one for the mutation gate: nothing empty, nothing temporary."""
     if effect.kind == effects.LINK:
         return False
-    if effect.kind == effects.CREATE:
+    if effect.grade == "write-preserving":
         return _is_delicate(effect, targets, where)
     return not (targets and all(is_temporary(item, where) or _is_null(item) for item in targets))
 
