@@ -231,7 +231,10 @@ def warm_verdict():
         for n in range(100)
     )
     slower = slowness()
-    for name, text, ms in (("a one-liner", "git log --grep='a b' | head", 5), ("100 lines", script, 60)):
+    for name, text, ms in (
+        ("a one-liner", "git log --grep='a b' | head", 5),
+        ("100 lines", script, 60),
+    ):
         goal = ms * slower
         yield Row(f"a verdict, warm, {name}", best_of(judge.command, text) * 1000, goal, "ms")
     texts = {

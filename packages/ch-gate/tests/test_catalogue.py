@@ -8,6 +8,9 @@ import pytest
 from ch_gate import catalogue, effects, mutations, shfmt, syntax
 from ch_gate.catalogue import CLASSES, entry
 
+# the tables are long, and the same under every interpreter
+pytestmark = pytest.mark.heavy
+
 FOLDER = Path(catalogue.FOLDER)
 FAMILIES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "index")
 PROGRAMS = [

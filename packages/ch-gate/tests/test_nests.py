@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from ch_gate import patterns, policy, shfmt, syntax
 from ch_gate.paths import Facts
 
+# a verdict for every nest
+pytestmark = pytest.mark.heavy
+
 HOME = "/home/dev"
 PROJECT = f"{HOME}/work/shop"
 WHERE = Facts(PROJECT, PROJECT, HOME, surface=(f"{HOME}/.config/clip-harness",))
@@ -93,7 +96,7 @@ OTHER = {
     "sudo": lambda text: f"sudo -u deploy -- sh -c {shlex.quote(text)}",
     "timeout": lambda text: f"timeout -k 5 1m bash -lc {shlex.quote(text)}",
     "env": lambda text: f"env -u PATHS A=b sh -c {shlex.quote(text)}",
-    "xargs": lambda text: f"echo a | xargs -I_ sh -c {shlex.quote(text)}",
+    "xargs": lambda text: f"echo a | xargs -n 1 sh -c {shlex.quote(text)}",
     "find": lambda text: f"find . -maxdepth 0 -exec sh -c {shlex.quote(text)} \\;",
     "nice": lambda text: f"nice -n 5 nohup setsid sh -c {shlex.quote(text)}",
 }
@@ -153,7 +156,6 @@ def test_open_shapes_of_allowed_commands_are_allowed(command, shapes):
     assert judge(wrapped(command, shapes))["decision"] == "allow"
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("shape", [*OPEN, *OTHER])
 @pytest.mark.parametrize("command", DANGEROUS)
 def test_each_shape_around_each_dangerous_command(command, shape):

@@ -15,6 +15,9 @@ import pytest
 from ch_gate import patterns, policy, shfmt, syntax
 from ch_gate.paths import Facts
 
+# the tables are long, and the same under every interpreter
+pytestmark = pytest.mark.heavy
+
 CASES = Path(__file__).parent / "cases"
 HOME = "/home/dev"
 PROJECT = f"{HOME}/work/shop"

@@ -190,15 +190,17 @@ def bounded(work: Callable[[], Made], seconds: float) -> Made:
         # somebody else's alarm is running: it must not be lost
         return work()
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError
+    def stop(_number: int, frame: FrameType | None) -> None:
+        # an import is not cut short: what is raised in its own clean-up would be lost
+        if frame is None or "importlib" not in frame.f_code.co_filename:
+            raise TimeoutError
 
     try:
         before = signal.signal(signal.SIGVTALRM, stop)
     except ValueError:
         # not the main thread
         return work()
-    # again and again: what is raised within a callback of the garbage collector is lost
+    # again and again: what is raised within a callback of the garbage collector is lost, too
     signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, LEAST_SECONDS), AGAIN_SECONDS)
     try:
         return work()
