@@ -275,6 +275,10 @@ TOP = {
     "store/ledger-line.schema.json": "LedgerLine",
     "store/ledger-head.schema.json": "LedgerHead",
     "store/trust.schema.json": "Trust",
+    "store/candidate-manifest.schema.json": "CandidateManifest",
+    "store/decision-record.schema.json": "DecisionRecord",
+    "store/apply-record.schema.json": "ApplyRecord",
+    "store/grants.schema.json": "Grants",
 }
 # Settings and hook documents are read by key, as dictionaries: they are not ours to shape.
 UNTYPED = {"settings.schema.json", "hook-input.schema.json", "hook-output.schema.json"}

@@ -18,6 +18,13 @@ def now() -> str:
     return f"{stamp}.{rest // 1_000_000:03d}{sign}{hours:02d}:{minutes:02d}"
 
 
+def moment(stamp: str) -> float:
+    """Seconds since the epoch of a time as `now` writes it. Raises ValueError for another text."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(stamp).timestamp()
+
+
 def run_id() -> str:
     """A new run id: seconds since the epoch and 32 random bits, in hexadecimal."""
     return f"r-{int(time.time()):08x}{os.urandom(4).hex()}"

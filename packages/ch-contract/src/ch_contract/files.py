@@ -7,6 +7,9 @@ in the place of a file is refused, not waited for: it would never end. A lock is
 bound and never stolen; the kernel frees it when its holder dies. No link is followed at the last
 step of any path that is opened for writing.
 A writer that is killed between writing and renaming leaves its temporary file; `sweep` removes it.
+
+A file of the user's own project is written under another rule: its mode is the user's, and its
+temporary name is chosen by the caller, who has written it down before.
 """
 
 from __future__ import annotations
@@ -88,6 +91,17 @@ def sync_folder(path: str) -> None:
         os.close(fd)
 
 
+def temporary_name() -> str:
+    """A file name that nothing has, and that `sweep` knows for a temporary one."""
+    # not made of the file's own name: that may already be as long as a name can be
+    return f".ch-{os.getpid()}-{os.urandom(6).hex()}.tmp"
+
+
+def temporary_in(folder: str) -> str:
+    """A path in `folder` with such a name."""
+    return os.path.join(folder, temporary_name())
+
+
 def write_atomic(path: str, data: bytes | Iterator[bytes], mode: int = 0o600) -> None:
     """Replace the file `path` by `data` (whole or in parts), durably, or leave it as it is.
 
@@ -99,8 +113,7 @@ def write_atomic(path: str, data: bytes | Iterator[bytes], mode: int = 0o600) ->
         found = os.lstat(path).st_mode
         if not (stat.S_ISREG(found) or stat.S_ISLNK(found) or stat.S_ISDIR(found)):
             raise _irregular("write", path)
-    # not made of the file's own name: that may already be as long as a name can be
-    temporary = os.path.join(folder, f".ch-{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    temporary = temporary_in(folder)
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PRIVATE, mode)
         try:
@@ -121,7 +134,7 @@ def write_atomic(path: str, data: bytes | Iterator[bytes], mode: int = 0o600) ->
 
 
 def sweep(folder: str, seconds: float = SWEEP_SECONDS) -> list[str]:
-    """Remove the temporary files that killed writers left in `folder`; gives their names.
+    """Remove the temporary files and folders of killed writers from `folder`; gives their names.
 
     A writer counts as killed when no process has its id and its file is older than `seconds` (it
     may run in another container, where its id means nothing here). Raises Problem("system").
@@ -135,14 +148,26 @@ def sweep(folder: str, seconds: float = SWEEP_SECONDS) -> list[str]:
             path = os.path.join(folder, name)
             # somebody else may sweep too
             with contextlib.suppress(FileNotFoundError):
-                if seconds <= 0 or time.time() - os.lstat(path).st_mtime > seconds:
-                    os.unlink(path)
+                left = os.lstat(path)
+                if seconds <= 0 or time.time() - left.st_mtime > seconds:
+                    _remove_tree(path) if stat.S_ISDIR(left.st_mode) else os.unlink(path)
                     removed.append(name)
     except FileNotFoundError:
         return []
     except OSError as error:
         raise refusal(error, "clear", folder) from None
     return removed
+
+
+def _remove_tree(path: str) -> None:
+    """Remove a folder and all below it; no link is followed."""
+    with os.scandir(path) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                _remove_tree(entry.path)
+            else:
+                os.unlink(entry.path)
+    os.rmdir(path)
 
 
 def _exists(pid: int) -> bool:
@@ -188,6 +213,144 @@ def write_new(path: str, data: bytes, mode: int = 0o600) -> None:
         if isinstance(error, OSError):
             raise refusal(error, "write", path) from None
         raise
+
+
+def write_once(path: str, data: bytes) -> None:
+    """Write the file `path`, which must not exist, whole and durably; of several writers one does.
+
+    Unlike `write_new` it never shows half a file, not even after a crash: the name is given to a
+    file that is whole. Raises FileExistsError when it exists, Problem("system") on any other
+    failure.
+    """
+    folder = _folder_of(path)
+    temporary = temporary_in(folder)
+    try:
+        write_new(temporary, data)
+        try:
+            os.link(temporary, path)
+        finally:
+            os.unlink(temporary)
+        sync_folder(folder)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise refusal(error, "write", path) from None
+
+
+@contextlib.contextmanager
+def folder_once(path: str) -> Iterator[str]:
+    """A new private folder for the block to fill, which then gets the name `path`, durably.
+
+    It appears whole or not at all, and of several writers one makes it. Raises FileExistsError when
+    a folder that is not empty has the name, Problem("system") on any other failure.
+    """
+    above = private_folder(_folder_of(path))
+    temporary = temporary_in(above)
+    try:
+        os.mkdir(temporary, 0o700)
+        try:
+            yield temporary
+            sync_folder(temporary)
+            os.rename(temporary, path)
+        except BaseException:
+            _remove_tree(temporary)
+            raise
+        sync_folder(above)
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+        raise refusal(error, "make the folder", path) from None
+
+
+# ---- files of the user's project
+
+
+def make_folder(path: str) -> None:
+    """Make the folder `path` as the user's own programs would. Raises OSError."""
+    os.mkdir(path)
+    sync_folder(_folder_of(path))
+
+
+def remove_folder(path: str) -> bool:
+    """Remove the folder `path` if it is there and empty; whether it is gone. Raises OSError."""
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            return False
+        raise
+    sync_folder(_folder_of(path))
+    return True
+
+
+def write_like(path: str, data: bytes, mode: int | None, like: str | None) -> None:
+    """Write the file `path`, which must not exist, durably, to be renamed into its place.
+
+    `mode` are its permission bits; None leaves them to the umask, as for any new file. Owner and
+    extended attributes are those of the file `like`, as far as we may set them. Raises OSError.
+    """
+    fd = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PRIVATE, 0o666 if mode is None else 0o600
+    )
+    try:
+        write_all(fd, data)
+        if like is not None:
+            _copy_owner(fd, like)
+        if mode is not None:
+            os.fchmod(fd, mode)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _copy_owner(fd: int, like: str) -> None:
+    """Give the open file the owner and the extended attributes of `like`, if it is there."""
+    try:
+        found = os.lstat(like)
+    except FileNotFoundError:
+        return
+    mine = os.fstat(fd)
+    if (found.st_uid, found.st_gid) != (mine.st_uid, mine.st_gid):
+        # only root gives files away; whoever may write the folder may replace the file all the same
+        with contextlib.suppress(PermissionError):
+            os.fchown(fd, found.st_uid, found.st_gid)
+    if hasattr(os, "listxattr"):
+        # some belong to the system, and some file systems have none
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(like, follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    os.setxattr(fd, name, os.getxattr(like, name, follow_symlinks=False))
+
+
+def add_name(path: str, name: str) -> bool:
+    """Give the file `path` the second name `name`; False where that cannot be done.
+
+    Raises FileExistsError when something has that name, OSError when the disk fails.
+    """
+    try:
+        os.link(path, name, follow_symlinks=False)
+    except OSError as error:
+        # FAT has no links, and a file of somebody else may not be given one
+        if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EXDEV):
+            return False
+        raise
+    return True
+
+
+def rename(path: str, name: str) -> None:
+    """Put the file `path` in the place of `name`. Not synced. Raises OSError."""
+    os.rename(path, name)
+
+
+def remove_name(path: str) -> None:
+    """Remove the file `path` if it is there. Not synced. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+# ---- the end of a file
 
 
 def check_append(path: str) -> int:

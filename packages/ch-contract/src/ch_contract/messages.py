@@ -452,3 +452,122 @@ class Trust(TypedDict):
 
     format: str
     folders: list[TrustFolder]
+
+
+class CandidateManifestHost(TypedDict):
+    """Host. The process of the agent host that asks; null for the clipboard."""
+
+    pid: int
+    started: str
+
+
+class CandidateManifestEntry(TypedDict):
+    """Entry. One changed file."""
+
+    path: str
+    abs_path: str
+    declared_op: str
+    actual_op: str
+    mismatch: bool
+    base_sha256: str | None
+    base_mode: int | None
+    candidate_sha256: str | None
+    lines_added: int
+    lines_removed: int
+    candidate_file: str | None
+    snapshot_file: str | None
+    diff_file: str | None
+
+
+class CandidateManifest(TypedDict):
+    """Candidate manifest. `candidates/<id>/manifest.json`: what is proposed."""
+
+    format: str
+    candidate_id: str
+    kind: str
+    run_id: str
+    session: str | None
+    trigger: str
+    host: CandidateManifestHost | None
+    cwd: str
+    project: str | None
+    timeout: int | None
+    captured_sha256: str
+    command: str | None
+    reason: str | None
+    writes: list[str] | None
+    protected: list[str]
+    settings_digest: str
+    shell_sandbox: str
+    subject_sha256: str
+    entries: list[CandidateManifestEntry]
+    at: str
+
+
+class DecisionRecordEdited(TypedDict):
+    """Edited file. One file whose bytes the decider changed."""
+
+    path: str
+    actual_op: str
+    candidate_sha256: str
+    lines_added: int
+    lines_removed: int
+    candidate_file: str
+    diff_file: str
+
+
+class DecisionRecord(TypedDict):
+    """Decision record. `candidates/<id>/decision.json`: the one resolution of a candidate."""
+
+    format: str
+    candidate_id: str
+    run_id: str
+    session: str | None
+    decision: str
+    reason: str | None
+    accepted_files: list[str] | None
+    subject_sha256: str
+    by: str
+    at: str
+    pid: int
+    edited: list[DecisionRecordEdited]
+
+
+class ApplyRecordEntry(TypedDict):
+    """Entry. One file and what becomes of it."""
+
+    path: str
+    abs_path: str
+    outcome: str
+    before_sha256: str | None
+    before_mode: int | None
+    before_file: str | None
+    after_sha256: str | None
+    after_mode: int | None
+    after_file: str | None
+    temporary: str | None
+    backup: str | None
+
+
+class ApplyRecord(TypedDict):
+    """Apply record. The intent while files change; the outcome afterwards."""
+
+    format: str
+    candidate_id: str
+    run_id: str
+    act: str
+    state: str
+    at: str
+    pid: int
+    entries: list[ApplyRecordEntry]
+    made: list[str]
+    emptied: list[str]
+    note: str | None
+
+
+class Grants(TypedDict):
+    """Grants. `grants/<session>.json`: commands a person allowed for one session."""
+
+    format: str
+    session: str
+    commands: list[str]

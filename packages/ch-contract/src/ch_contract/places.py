@@ -107,6 +107,21 @@ def run_dir(state: str, run_id: str) -> str:
     return os.path.join(state, "runs", run_id)
 
 
+def candidates(state: str) -> str:
+    """The folder that holds every candidate's folder."""
+    return os.path.join(state, "candidates")
+
+
+def candidate_dir(state: str, candidate_id: str) -> str:
+    """The folder of one candidate."""
+    return os.path.join(candidates(state), candidate_id)
+
+
+def applying(state: str) -> str:
+    """The folder of the intents: a file for every apply that has no end yet."""
+    return os.path.join(state, "applying")
+
+
 def ledger(state: str) -> str:
     """The ledger of a state folder."""
     return os.path.join(state, "ledger.jsonl")

@@ -134,6 +134,8 @@ def answer(document: Run) -> int:
     result = document.get("result")
     if result is not None:
         return OK if result["exit_code"] == 0 else NO
+    if any(entry["status"] == "pending" for entry in document.get("candidates") or []):
+        return PENDING
     if verdict is not None and verdict["decision"] == "ask" and not decisions:
         return PENDING
     return OK

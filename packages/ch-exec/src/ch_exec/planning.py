@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FOREIGN = frozenset({"control", "ignored", "malformed"})
 ACCEPTING = frozenset({"accept", "accept-unsandboxed", "always-allow", "allow-for-session"})
+TURNING_DOWN = frozenset({"reject", "cancelled"})
 GUARDED = (
     ("goal", "goal"),
     ("expect_revision", "expect-revision"),
@@ -146,7 +147,9 @@ def permitted(document: Run) -> bool:
             "the command was accepted, but the verdict leaves nothing to accept",
             "nothing was run; let ch-gate judge the document again",
         )
-    if "deny" in parts or is_turned_down or (is_held and not _accepted(document)):
+    if "deny" in parts or is_turned_down or _changes_are_open(document):
+        return False
+    if is_held and not _accepted(document):
         return False
     _check_changes(document)
     return True
@@ -179,6 +182,17 @@ def _accepted(document: Run) -> bool:
             "nothing was run; accept it unsandboxed if it may run without one",
         )
     return True
+
+
+def _changes_are_open(document: Run) -> bool:
+    """Whether the file changes that come first still wait for a decision, or were turned down."""
+    changes = [entry for entry in document.get("candidates", ()) if entry["kind"] == "changes"]
+    names = {entry["candidate_id"] for entry in changes}
+    turned_down = any(
+        entry["candidate_id"] in names and entry["decision"] in TURNING_DOWN
+        for entry in document.get("decisions", ())
+    )
+    return turned_down or any(entry["status"] == "pending" for entry in changes)
 
 
 def _check_guard(document: Run) -> None:

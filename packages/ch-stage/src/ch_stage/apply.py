@@ -1,0 +1,337 @@
+"""Applying what was accepted, and undoing it: from a candidate and its decision to an intent.
+
+Decides what each file becomes. How several files change as one step is transaction.py's.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ch_contract import clock, documents, files, places
+from ch_contract.problems import Problem, refusal
+from ch_contract.quiet_hashlib import hexdigest
+
+from . import candidate, transaction
+from .decision import NEGATIVE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ch_contract.messages import (
+        Applied,
+        ApplyRecord,
+        ApplyRecordEntry,
+        CandidateManifest,
+        CandidateManifestEntry,
+        DecisionRecord,
+        DecisionRecordEdited,
+    )
+
+FORMAT = "clip-harness/apply@1"
+OUTCOME = {"NEW": "NEW", "UPDATE": "UPDATED", "DELETE": "DELETED", "NO-CHANGE": "NO-CHANGE"}
+# Whether the lock is free is only asked: who holds it is alive and needs no recovery.
+AT_ONCE = 0.0
+
+
+def apply(state: str, manifest: CandidateManifest, decision: DecisionRecord) -> Applied:
+    """Apply the accepted entries of a candidate, all or none.
+
+    Raises Problem("refused") when the decision is no acceptance, or the candidate was applied
+    before; transaction.Stale when a file is not what it was; Problem("busy") when another apply
+    holds the lock for too long; Problem("system") when the machine would not do it.
+    """
+    name = manifest["candidate_id"]
+    if decision["decision"] in NEGATIVE:
+        raise Problem("refused", f"the candidate {name} was not accepted: {decision['decision']}")
+    files.private_folder(state)
+    with files.lock(transaction.lock_path(state)):
+        check_unused(state, name)
+        record = _intent(manifest, decision)
+
+        def source(entry: ApplyRecordEntry) -> bytes:
+            return _whole(state, manifest, entry)
+
+        return section(transaction.run(state, record, source))
+
+
+def check_unused(state: str, name: str) -> None:
+    """Refuse a candidate that was applied, or handed over to run, before."""
+    first = candidate.outcome(state, name)
+    if first is not None and first["state"] == "done":
+        what = "handed over to run" if first["act"] == "run" else "applied"
+        raise Problem(
+            "refused",
+            f"the candidate {name} was {what} already, at {first['at']} (process {first['pid']})",
+            "nothing was done again; copy the payload again to do it once more",
+        )
+
+
+def hand_over(state: str, manifest: CandidateManifest) -> None:
+    """Note that the accepted command is about to run; of several processes one may.
+
+    Raises Problem("refused") when it was handed over before, Problem("system") when it cannot be
+    noted: then it does not run.
+    """
+    record = _record(manifest, "run", [], [], [])
+    record["state"] = "done"
+    documents.check(record, transaction.SCHEMA, "applied.json to write", kind="bug")
+    path = candidate.outcome_path(state, manifest["candidate_id"], "apply")
+    try:
+        files.write_once(path, documents.encode(record))
+    except FileExistsError:
+        check_unused(state, manifest["candidate_id"])
+        raise Problem("bug", f"{path} tells of no hand-over") from None
+
+
+def undo(state: str, manifest: CandidateManifest, *, hold: bool = False) -> ApplyRecord:
+    """Put back what applying the candidate changed; gives the record of the outcome.
+
+    With `hold` the intent stays until `settled`, so that a crash cannot keep it from being told.
+    Raises Problem("refused") when it was not applied or was undone before, transaction.Stale when
+    a file was changed since, others as `apply` does.
+    """
+    name = manifest["candidate_id"]
+    with files.lock(transaction.lock_path(state)):
+        first = candidate.outcome(state, name)
+        if first is None or first["state"] != "done" or first["act"] != "apply":
+            raise Problem(
+                "refused", f"the candidate {name} changed no file, so there is nothing to undo"
+            )
+        before = candidate.outcome(state, name, "undo")
+        if before is not None and before["state"] == "done":
+            raise Problem("refused", f"the candidate {name} was undone already, at {before['at']}")
+        record = _inverse(manifest, first)
+
+        def source(entry: ApplyRecordEntry) -> bytes:
+            return _whole(state, manifest, entry)
+
+        try:
+            return transaction.run(state, record, source, hold=hold)
+        except transaction.Stale as stale:
+            raise transaction.Stale(
+                stale.paths,
+                "changed since it was applied",
+                "nothing was undone; put it back by hand, or from version control",
+            ) from None
+
+
+def last_applied(state: str) -> CandidateManifest:
+    """The candidate that was applied last and not undone. Raises Problem("refused")."""
+    found: list[tuple[str, str]] = []
+    for name in candidate.names(state):
+        record = candidate.outcome(state, name)
+        if record is None or record["state"] != "done" or record["act"] != "apply":
+            continue
+        undone = candidate.outcome(state, name, "undo")
+        if undone is None or undone["state"] != "done":
+            found.append((record["at"], name))
+    if not found:
+        raise Problem("refused", "nothing was applied that could be undone")
+    return candidate.load(state, max(found, key=lambda pair: clock.moment(pair[0]))[1])
+
+
+def recover(state: str) -> Iterator[ApplyRecord]:
+    """Bring every apply and undo that was cut off to its end; gives the record of each outcome.
+
+    Each stays known until `settled`. While another process applies, nothing is done: it is alive.
+    Raises Problem("system") when the machine would not do it.
+    """
+    folder = places.applying(state)
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise refusal(error, "read", folder) from None
+    if not names:
+        return
+    try:
+        with files.lock(transaction.lock_path(state), AT_ONCE):
+            files.sweep(folder, 0)
+            for record in list(_intents(folder)):
+                yield transaction.settle(state, record)
+            candidate.sweep(state)
+    except Problem as problem:
+        if problem.kind != "busy":
+            raise
+
+
+def _intents(folder: str) -> Iterator[ApplyRecord]:
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".json"):
+            continue
+        path = os.path.join(folder, name)
+        data = files.read(path, follow=False)
+        if data is not None:
+            value = documents.parse_json(data, path)
+            documents.check(value, transaction.SCHEMA, path)
+            yield value
+
+
+def settled(state: str, name: str) -> None:
+    """Forget the intents of the candidate `name`: what became of them has been told.
+
+    Raises Problem("system").
+    """
+    for act in ("apply", "undo"):
+        record = candidate.outcome(state, name, act)
+        if record is not None:
+            transaction.forget(state, record)
+
+
+def _record(
+    manifest: CandidateManifest,
+    act: str,
+    entries: list[ApplyRecordEntry],
+    made: list[str],
+    emptied: list[str],
+) -> ApplyRecord:
+    return {
+        "format": FORMAT,
+        "candidate_id": manifest["candidate_id"],
+        "run_id": manifest["run_id"],
+        "act": act,
+        "state": "intent",
+        "at": clock.now(),
+        "pid": os.getpid(),
+        "entries": entries,
+        "made": made,
+        "emptied": emptied,
+        "note": None,
+    }
+
+
+def _intent(manifest: CandidateManifest, decision: DecisionRecord) -> ApplyRecord:
+    """What applying is going to do, file by file."""
+    accepted = decision["accepted_files"]
+    edited = {entry["path"]: entry for entry in decision["edited"]}
+    entries = [
+        _entry(entry, edited.get(entry["path"]), is_accepted=accepted is None or path in accepted)
+        for entry in manifest["entries"]
+        for path in [entry["path"]]
+    ]
+    return _record(manifest, "apply", entries, _missing_folders(entries), [])
+
+
+def _entry(
+    entry: CandidateManifestEntry, edited: DecisionRecordEdited | None, *, is_accepted: bool
+) -> ApplyRecordEntry:
+    actual = edited["actual_op"] if edited is not None else entry["actual_op"]
+    after = edited["candidate_sha256"] if edited is not None else entry["candidate_sha256"]
+    outcome = OUTCOME[actual] if is_accepted else "REJECTED"
+    mode = transaction.mode_of(entry["abs_path"])
+    return {
+        "path": entry["path"],
+        "abs_path": entry["abs_path"],
+        "outcome": outcome,
+        "before_sha256": entry["base_sha256"],
+        "before_mode": mode,
+        "before_file": entry["snapshot_file"],
+        "after_sha256": after,
+        # permission bits are the user's, as they are now; a new file gets what any new file gets
+        "after_mode": mode if outcome == "UPDATED" else None,
+        "after_file": (edited or entry)["candidate_file"],
+        "temporary": _name_if(outcome in ("NEW", "UPDATED")),
+        "backup": _name_if(outcome in ("UPDATED", "DELETED")),
+    }
+
+
+def _name_if(is_needed: bool) -> str | None:
+    """A name that appears beside a file while it changes."""
+    return files.temporary_name() if is_needed else None
+
+
+def _inverse(manifest: CandidateManifest, first: ApplyRecord) -> ApplyRecord:
+    """What undoing is going to do: each placed file backwards."""
+    back = {"NEW": "DELETED", "UPDATED": "UPDATED", "DELETED": "NEW"}
+    entries: list[ApplyRecordEntry] = []
+    for entry in first["entries"]:
+        if entry["outcome"] not in back:
+            continue
+        outcome = back[entry["outcome"]]
+        entries.append(
+            {
+                "path": entry["path"],
+                "abs_path": entry["abs_path"],
+                "outcome": outcome,
+                "before_sha256": entry["after_sha256"],
+                "before_mode": transaction.mode_of(entry["abs_path"]),
+                "before_file": entry["after_file"],
+                "after_sha256": entry["before_sha256"],
+                "after_mode": entry["before_mode"],
+                "after_file": entry["before_file"],
+                "temporary": _name_if(outcome in ("NEW", "UPDATED")),
+                "backup": _name_if(outcome in ("UPDATED", "DELETED")),
+            }
+        )
+    emptied = list(reversed(first["made"]))
+    return _record(manifest, "undo", entries, _missing_folders(entries), emptied)
+
+
+def _missing_folders(entries: list[ApplyRecordEntry]) -> list[str]:
+    """The folders that new files need and that are not there, outermost first."""
+    missing: set[str] = set()
+    for entry in entries:
+        folder = os.path.dirname(entry["abs_path"])
+        while entry["outcome"] == "NEW" and not os.path.lexists(folder):
+            missing.add(folder)
+            folder = os.path.dirname(folder)
+    return sorted(missing)
+
+
+def _whole(state: str, manifest: CandidateManifest, entry: ApplyRecordEntry) -> bytes:
+    """The bytes an entry becomes, as they were kept. Raises Problem("system") if they are not."""
+    name = entry["after_file"]
+    data = candidate.contents(state, manifest, name) if name is not None else b""
+    if hexdigest(data) != entry["after_sha256"]:
+        raise Problem(
+            "system",
+            f"the bytes kept for {entry['path']} are no longer those that were shown",
+            "nothing was changed; reject the candidate, and copy the payload again",
+        )
+    return data
+
+
+def section(done: ApplyRecord) -> Applied:
+    """What became of the changes, as a run document carries it."""
+    is_back = done["state"] != "done"
+    return {
+        "entries": [
+            {
+                "path": entry["path"],
+                "outcome": _told(entry, is_back=is_back),
+                "sha256": _left_sha256(entry, is_back=is_back),
+            }
+            for entry in done["entries"]
+        ],
+        "rolled_back": is_back,
+    }
+
+
+def failed(manifest: CandidateManifest, decision: DecisionRecord) -> Applied:
+    """The section of an apply that changed nothing."""
+    accepted = decision["accepted_files"]
+    return {
+        "entries": [
+            {
+                "path": entry["path"],
+                "outcome": "FAILED"
+                if accepted is None or entry["path"] in accepted
+                else "REJECTED",
+                "sha256": transaction.live_sha256(entry["abs_path"]) or None,
+            }
+            for entry in manifest["entries"]
+        ],
+        "rolled_back": True,
+    }
+
+
+def _told(entry: ApplyRecordEntry, *, is_back: bool) -> str:
+    return "FAILED" if is_back and entry["outcome"] != "REJECTED" else entry["outcome"]
+
+
+def _left_sha256(entry: ApplyRecordEntry, *, is_back: bool) -> str | None:
+    """The hash of the file as it is left."""
+    is_before = is_back or entry["outcome"] == "REJECTED"
+    return entry["before_sha256"] if is_before else entry["after_sha256"]

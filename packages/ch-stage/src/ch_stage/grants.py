@@ -1,0 +1,59 @@
+"""Commands that a person allowed for one session: exactly these texts, until the session ends.
+
+A grant answers for the person where they have answered already. It is no setting and is written to
+none; it lies with the state, and a command that differs in one character is another command.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ch_contract import documents, files
+from ch_contract.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ch_contract.messages import Grants
+
+FORMAT = "clip-harness/grants@1"
+SCHEMA = "store/grants.schema.json"
+
+
+def store_path(state: str, session: str) -> str:
+    """The file that holds the grants of `session`."""
+    return os.path.join(state, "grants", f"{session}.json")
+
+
+def read(state: str, session: str) -> set[str]:
+    """The hashes of the commands allowed for `session`.
+
+    Raises Problem("document") when the store is damaged, Problem("system") when it cannot be read.
+    """
+    path = store_path(state, session)
+    data = files.read(path, documents.LIMIT_BYTES + 1, follow=False)
+    if data is None:
+        return set()
+    try:
+        value = documents.parse_json(data, path)
+        documents.check(value, SCHEMA, path)
+    except Problem as problem:
+        raise Problem(
+            "document", problem.message, "remove that file: then every command is asked about again"
+        ) from None
+    return set(value["commands"])
+
+
+def add(state: str, session: str, command_sha256: str) -> None:
+    """Allow the command of this hash for `session`. Raises as `read` does, Problem("busy")."""
+    path = store_path(state, session)
+    folder = files.private_folder(os.path.dirname(path))
+    with files.lock(os.path.join(folder, ".lock")):
+        known = read(state, session) | {command_sha256}
+        value: Grants = {"format": FORMAT, "session": session, "commands": sorted(known)}
+        documents.check(value, SCHEMA, "grants to write", kind="bug")
+        files.write_atomic(path, documents.encode(value))
+
+
+def end(state: str, session: str) -> None:
+    """Forget what was allowed for `session`. Raises Problem("system")."""
+    files.remove(store_path(state, session))
