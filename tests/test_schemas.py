@@ -279,6 +279,7 @@ TOP = {
     "store/decision-record.schema.json": "DecisionRecord",
     "store/apply-record.schema.json": "ApplyRecord",
     "store/grants.schema.json": "Grants",
+    "store/allowed.schema.json": "Allowed",
 }
 # Settings and hook documents are read by key, as dictionaries: they are not ours to shape.
 UNTYPED = {"settings.schema.json", "hook-input.schema.json", "hook-output.schema.json"}

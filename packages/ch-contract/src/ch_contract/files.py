@@ -262,6 +262,18 @@ def folder_once(path: str) -> Iterator[str]:
         raise refusal(error, "make the folder", path) from None
 
 
+def write_plain(path: str, data: bytes) -> None:
+    """Write the file `path` in a temporary folder: neither durable nor whole after a crash.
+
+    Raises Problem("system").
+    """
+    try:
+        with open(path, "xb") as file:
+            file.write(data)
+    except OSError as error:
+        raise refusal(error, "write", path) from None
+
+
 # ---- files of the user's project
 
 

@@ -362,6 +362,28 @@ class LedgerVerdict(TypedDict):
     settings_digest: str
 
 
+class LedgerReviewCandidateFiles(TypedDict):
+    """Files. How many files had which outcome; null when none was applied."""
+
+    new: int
+    updated: int
+    deleted: int
+    unchanged: int
+    rejected: int
+    failed: int
+
+
+class LedgerReviewCandidate(TypedDict):
+    """Candidate. One candidate of the run and what was decided on it."""
+
+    candidate_id: str
+    kind: str
+    decision: str | None
+    by: str | None
+    subject_sha256: str | None
+    files: LedgerReviewCandidateFiles | None
+
+
 class LedgerResult(TypedDict):
     """Result. What happened when the command ran; null when none did."""
 
@@ -424,6 +446,7 @@ class LedgerLine(TypedDict):
     payload: LedgerPayload | None
     command_sha256: str | None
     verdict: LedgerVerdict | None
+    review: list[LedgerReviewCandidate] | None
     result: LedgerResult | None
     problem: LedgerProblem | None
     pinned: LedgerPinned | None
@@ -571,3 +594,17 @@ class Grants(TypedDict):
     format: str
     session: str
     commands: list[str]
+
+
+class AllowedFolder(TypedDict):
+    """Folder. A folder and its entries."""
+
+    folder: str
+    allowlist: list[str]
+
+
+class Allowed(TypedDict):
+    """Allowed. `allowed.json`: allow-list entries a person gave in a review, by folder."""
+
+    format: str
+    folders: list[AllowedFolder]

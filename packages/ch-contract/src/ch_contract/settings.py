@@ -8,6 +8,8 @@ loosen or run something is left out and named, with why. Some keys count in the 
 
 from __future__ import annotations
 
+import os
+
 from . import documents, places
 from .problems import Problem
 from .quiet_hashlib import hexdigest
@@ -231,6 +233,19 @@ def of_project(cwd: str, project: str | None) -> list[ProjectFile]:
     return found
 
 
+def _always_allowed(cwd: str, project: str | None) -> list[str]:
+    """The entries a person gave in reviews in this folder, where the project's file had no place.
+
+    Raises Problem("settings") when their store is damaged.
+    """
+    state = places.state_dir()
+    if not os.path.lexists(os.path.join(state, "allowed.json")):
+        return []
+    from . import allowed
+
+    return allowed.read(state).get(os.path.realpath(project or cwd), [])
+
+
 def load(cwd: str, project: str | None) -> Settings:
     """The settings in force for a run in `cwd`.
 
@@ -242,6 +257,7 @@ def load(cwd: str, project: str | None) -> Settings:
     user = read_file(path) or {}
     refuse_gate_hooks(user, path)
     values = of_user(user)
+    values["allowlist"] = [*values["allowlist"], *_always_allowed(cwd, project)]
     reasons = [(path, without_effect(user))]
     for file in of_project(cwd, project):
         if file.is_trusted:

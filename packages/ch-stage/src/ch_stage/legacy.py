@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ch_contract.messages import CandidateManifest, CandidateManifestEntry
+    from ch_contract.messages import CandidateManifest, CandidateManifestEntry, Run
 
 # 0.3.0 kept no time; this one sorts before every other.
 NO_TIME = "1970-01-01T00:00:00+00:00"
@@ -88,29 +88,49 @@ def _inside(name: str | None, folder: str) -> str | None:
     return None if not name else f"{folder}/{name.rpartition('/')[2]}"
 
 
-def payload(manifest: CandidateManifest) -> bytes | None:
-    """The command of such a candidate as a payload again; None when it holds none.
+def document(manifest: CandidateManifest, project: str | None) -> Run:
+    """The run document that such a candidate stands for, to be judged anew.
 
-    It is judged anew: 0.3.0 knew neither this gate nor its rules.
+    0.3.0 kept none, and knew neither this gate nor its rules. `project` is the project of its
+    folder. What would change is the candidate's own; the document only names the paths.
     """
-    command = manifest["command"]
-    if command is None:
-        return None
-    header = [f"cwd: {manifest['cwd']}"]
-    if manifest["session"] is not None:
-        header.append(f"session: {manifest['session']}")
-    if manifest["timeout"] is not None:
-        header.append(f"timeout: {manifest['timeout']}")
-    if manifest["writes"]:
-        header.append(f"writes: {', '.join(manifest['writes'])}")
-    fence = "`" * max(3, _longest_run(command) + 1)
-    body = "\n".join([*header, command.removesuffix("\n")])
-    return f"{fence}shell\n{body}\n{fence}\n".encode()
-
-
-def _longest_run(text: str) -> int:
-    longest = run = 0
-    for sign in text:
-        run = run + 1 if sign == "`" else 0
-        longest = max(longest, run)
-    return longest
+    is_command = manifest["kind"] == COMMAND
+    kind = "command" if is_command else "changes" if manifest["command"] is None else "mixed"
+    return {
+        "format": "clip-harness/run@1",
+        "run_id": manifest["run_id"],
+        "cwd": manifest["cwd"],
+        "project": project,
+        "trigger": "explicit",
+        "captured": {"at": manifest["at"], "sha256": manifest["captured_sha256"], "bytes": 0},
+        "payload": {
+            "kind": kind,
+            "form": "fenced",
+            "metadata": {
+                "session": manifest["session"],
+                "action": "run",
+                "label": None,
+                "cwd": manifest["cwd"],
+                "timeout": manifest["timeout"],
+                "attend": False,
+                "writes": manifest["writes"],
+                "goal": None,
+                "expect_revision": None,
+                "action_id": None,
+            },
+            "command": manifest["command"],
+            "body": None,
+            "changes": [
+                {
+                    "path": entry["path"],
+                    "kind": "file",
+                    "op": entry["declared_op"],
+                    "content": None if entry["actual_op"] == "DELETE" else "",
+                }
+                for entry in manifest["entries"]
+            ],
+            "control": None,
+            "repairs": [],
+            "notes": ["It was staged by clip-harness 0.3.0."],
+        },
+    }

@@ -1,0 +1,322 @@
+"""A patch: read and counted here, applied by `git apply` in a folder that holds the one file.
+
+The counts come first: with wrong ones git may lose lines and still say that all is well. What a
+patch may not do is refused by its reason: rename, change modes, make links, carry bytes, change
+several files. Where a hunk could go to several places, nobody guesses which.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import tempfile
+
+from ch_contract import files
+
+from . import isolated
+from .edit import is_crlf
+from .nearest import describe
+from .targets import refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ch_contract.problems import Problem
+
+NOWHERE = "/dev/null"
+EDIT_INSTEAD = "send an edit fence instead: it needs no counts and no line numbers"
+PLACES = 20
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_OFFSET = re.compile(rb"Hunk #(\d+) succeeded at -?\d+ \(offset")
+# What a header line asks for that is no change of text.
+FORBIDDEN = (
+    ("rename ", "renames a file"),
+    ("similarity index", "renames or copies a file"),
+    ("copy ", "copies a file"),
+    ("old mode ", "changes a file's mode"),
+    ("new mode ", "changes a file's mode"),
+    ("GIT binary patch", "holds bytes instead of text"),
+    ("Binary files ", "is about a file that is no text"),
+)
+INSTEAD = "send the whole file with a file fence, or do it with a command"
+
+
+class Hunk:
+    """One hunk: where it says it goes, and its lines with their signs."""
+
+    __slots__ = ("declared", "rows", "starts")
+
+    def __init__(self, starts: tuple[int, int], declared: tuple[int, int], rows: list[str]) -> None:
+        self.starts = starts
+        self.declared = declared
+        self.rows = rows
+
+    def counts(self) -> tuple[int, int]:
+        """How many old and new lines it holds."""
+        old = sum(row[:1] in (" ", "-", "") for row in self.rows)
+        new = sum(row[:1] in (" ", "+", "") for row in self.rows)
+        return old, new
+
+    def old_text(self) -> str:
+        """The lines it says are there, as one text."""
+        return self._text((" ", "-", ""))
+
+    def _text(self, signs: tuple[str, ...]) -> str:
+        text = ""
+        for number, row in enumerate(self.rows):
+            if row[:1] in signs:
+                after = self.rows[number + 1] if number + 1 < len(self.rows) else ""
+                text += row[1:] + ("" if after.startswith("\\") else "\n")
+        return text
+
+
+class Patch:
+    """A patch of one file; `old` and `new` are the names its headers give, or None."""
+
+    __slots__ = ("deletes", "hunks", "makes", "new", "old")
+
+    def __init__(self) -> None:
+        self.old: str | None = None
+        self.new: str | None = None
+        self.makes = False
+        self.deletes = False
+        self.hunks: list[Hunk] = []
+
+
+def patched(path: str, base: bytes | None, text: str) -> bytes | None:
+    """The bytes of the file after the patch; None when it deletes the file.
+
+    Raises Problem("refused"), Problem("system") when git cannot be had.
+    """
+    patch = read(path, _with_ends_of(base, text))
+    _check_counts(path, patch)
+    if patch.makes and base is not None:
+        raise refused(path, "exists, and the patch makes it anew", "make the patch against it")
+    if not patch.makes and base is None:
+        raise refused(path, "does not exist, so there is nothing to patch", "use a file fence")
+    if not patch.hunks:
+        return _of_empty(path, base, patch)
+    if not any(row.startswith(("+", "-")) for hunk in patch.hunks for row in hunk.rows):
+        raise refused(path, "would stay as it is: the patch changes nothing", EDIT_INSTEAD)
+    return _applied(path, base, patch)
+
+
+def _of_empty(path: str, base: bytes | None, patch: Patch) -> bytes | None:
+    """A patch without hunks makes or deletes an empty file."""
+    if patch.makes:
+        return b""
+    if patch.deletes and base == b"":
+        return None
+    raise refused(path, "would not change: the patch has no hunk", EDIT_INSTEAD)
+
+
+def _with_ends_of(base: bytes | None, text: str) -> str:
+    """`text` with the line ends of the file, where the file has one kind of them alone."""
+    if base is None:
+        return text
+    held = base.decode("utf-8", "surrogateescape")
+    lines = text.removesuffix("\n").split("\n")
+    if is_crlf(held) and "\r" not in text:
+        pairs = zip(lines, [*lines[1:], ""], strict=True)
+        return "".join(
+            f"{row}\r\n"
+            if row[:1] in (" ", "+", "-") and not after.startswith("\\")
+            else f"{row}\n"
+            for row, after in pairs
+        )
+    if "\r" not in held and all(row.endswith("\r") for row in lines):
+        return text.replace("\r\n", "\n").removesuffix("\r")
+    return text
+
+
+def read(path: str, text: str) -> Patch:
+    """The patch in `text`, which is for the file `path`. Raises Problem("refused")."""
+    rows = text.removesuffix("\n").split("\n")
+    patch = Patch()
+    position = 0
+    while position < len(rows):
+        row = rows[position].removesuffix("\r")
+        if _HUNK.match(row):
+            position = _read_hunk(path, patch, rows, position)
+            continue
+        if row.startswith("@@"):
+            raise refused(path, f"has a hunk without line numbers: {row[:60]}", EDIT_INSTEAD)
+        following = rows[position + 1] if position + 1 < len(rows) else ""
+        if row.startswith("--- ") and following.startswith("+++ "):
+            if patch.hunks or patch.old is not None:
+                raise _several(path)
+            patch.old = _checked_name(path, row)
+            patch.new = _checked_name(path, following)
+            patch.makes = patch.makes or patch.old == NOWHERE
+            patch.deletes = patch.deletes or patch.new == NOWHERE
+            position += 2
+            continue
+        _read_header(path, patch, row)
+        position += 1
+    if not patch.hunks and not patch.makes and not patch.deletes:
+        raise refused(path, "would not change: the patch has no hunk", EDIT_INSTEAD)
+    return patch
+
+
+def _several(path: str) -> Problem:
+    return refused(path, "got a patch of several files", "send one patch fence for each file")
+
+
+def _read_header(path: str, patch: Patch, row: str) -> None:
+    """A line outside the hunks: what it asks for is refused, unless it is no more than text."""
+    if row.startswith("diff --git ") and patch.hunks:
+        raise _several(path)
+    for word, does in FORBIDDEN:
+        if row.startswith(word):
+            raise refused(path, f"got a patch that {does}", INSTEAD)
+    for word in ("new file mode ", "deleted file mode "):
+        if row.startswith(word):
+            mode = row.removeprefix(word)
+            if mode.startswith(("12", "16")):
+                raise refused(path, "got a patch that makes or removes a link", INSTEAD)
+            if word == "new file mode " and mode != "100644":
+                raise refused(path, "got a patch that sets a file's mode", INSTEAD)
+            patch.makes = patch.makes or word == "new file mode "
+            patch.deletes = patch.deletes or word == "deleted file mode "
+    if patch.hunks and row.strip():
+        raise refused(path, f"has a line in its patch that is none: {row[:60]}", EDIT_INSTEAD)
+
+
+def _checked_name(path: str, row: str) -> str:
+    """The file that a header line names. Raises Problem("refused") when it is another one."""
+    name = row[4:].partition("\t")[0].rstrip("\r ")
+    if name.startswith('"') and name.endswith('"') and len(name) > 1:
+        name = _unquoted(name[1:-1])
+    if name != NOWHERE and posixpath.basename(name) != posixpath.basename(path):
+        raise refused(
+            path,
+            f"got a patch whose header names {name or 'nothing'}",
+            "path: and the patch must mean the same file",
+        )
+    return name
+
+
+def _unquoted(name: str) -> str:
+    """A name as git quotes it: escapes for bytes, in octal, and for a few signs."""
+    signs = {"n": b"\n", "t": b"\t", '"': b'"', "\\": b"\\", "r": b"\r", "a": b"\a", "b": b"\b",
+             "f": b"\f", "v": b"\v"}  # fmt: skip
+
+    def one(found: re.Match[bytes]) -> bytes:
+        word = found[1].decode()
+        return signs.get(word) or bytes([int(word, 8) & 255])
+
+    data = re.sub(rb'\\([0-7]{3}|[ntrabfv"\\])', one, name.encode("utf-8", "surrogateescape"))
+    return data.decode("utf-8", "replace")
+
+
+def _read_hunk(path: str, patch: Patch, rows: list[str], position: int) -> int:
+    """Add the hunk that begins at `position`; gives where the next line is."""
+    found = _HUNK.match(rows[position])
+    if found is None:
+        raise refused(path, "has a hunk without line numbers", EDIT_INSTEAD)
+    declared = (int(found[2] or 1), int(found[4] or 1))
+    body: list[str] = []
+    position += 1
+    old = new = 0
+    while position < len(rows):
+        row = rows[position]
+        is_full = (old, new) == declared
+        if is_full and not row.startswith("\\"):
+            if row.startswith("--- ") and "".join(rows[position + 1 : position + 2])[:4] == "+++ ":
+                raise _several(path)
+            if not row.strip() or not row.startswith((" ", "+", "-")):
+                break
+        if row.rstrip("\r") and row[:1] not in (" ", "+", "-", "\\"):
+            break
+        if not row.rstrip("\r"):
+            # an empty line stands for an empty line of context: its blank was lost
+            row = " " + row
+        body.append(row)
+        old += row[:1] in (" ", "-")
+        new += row[:1] in (" ", "+")
+        position += 1
+    hunk = Hunk((int(found[1]), int(found[3])), declared, body)
+    while hunk.counts() != declared and body and not body[-1].strip():
+        # blank lines behind the last hunk belong to the message, not to the patch
+        body.pop()
+    patch.hunks.append(hunk)
+    return position
+
+
+def _check_counts(path: str, patch: Patch) -> None:
+    """Refuse a patch whose hunks do not hold what they declare, and name each that does not."""
+    wrong = []
+    for number, hunk in enumerate(patch.hunks, 1):
+        counts = hunk.counts()
+        if counts != hunk.declared:
+            wrong.append(
+                f"hunk {number} declares {hunk.declared[0]} old and {hunk.declared[1]} new lines"
+                f" and holds {counts[0]} and {counts[1]}"
+            )
+    if wrong:
+        raise refused(
+            path,
+            f"has a patch with wrong counts: {'; '.join(wrong)}",
+            "lines may have been lost on the way; fix the counts after @@, or send an edit fence",
+        )
+
+
+def _applied(path: str, base: bytes | None, patch: Patch) -> bytes | None:
+    with tempfile.TemporaryDirectory(prefix="ch-stage-") as folder:
+        target = os.path.join(folder, "file")
+        if base is not None:
+            files.write_plain(target, base)
+        words = ["apply", "--whitespace=nowarn", "--verbose", "-p1", "-"]
+        done = isolated.run(folder, words, _written(patch))
+        if done.returncode != 0:
+            raise _misfit(path, base, patch)
+        if b"Skipped" in done.stderr:
+            raise refused(path, "was skipped by git apply", EDIT_INSTEAD)
+        for found in _OFFSET.findall(done.stderr):
+            _check_place(path, base or b"", patch.hunks[int(found) - 1], int(found))
+        after = files.read(target)
+    if after == base:
+        raise refused(path, "would stay as it is: the patch changes nothing", EDIT_INSTEAD)
+    if patch.deletes and after is not None:
+        raise refused(path, "would not be empty after the patch that deletes it", EDIT_INSTEAD)
+    return after
+
+
+def _written(patch: Patch) -> bytes:
+    """The patch as git gets it: under our own name for the file."""
+    text = f"--- {NOWHERE if patch.makes else 'a/file'}\n"
+    text += f"+++ {NOWHERE if patch.deletes else 'b/file'}\n"
+    for hunk in patch.hunks:
+        (old_start, new_start), (old, new) = hunk.starts, hunk.declared
+        text += f"@@ -{old_start},{old} +{new_start},{new} @@\n"
+        text += "".join(f"{row}\n" for row in hunk.rows)
+    return text.encode("utf-8")
+
+
+def _check_place(path: str, base: bytes, hunk: Hunk, number: int) -> None:
+    """Refuse a hunk that fits in several places and stands at none of them by its number."""
+    wanted = b"\n" + hunk.old_text().encode("utf-8")
+    held = b"\n" + base
+    lines: list[int] = []
+    place = held.find(wanted)
+    while place >= 0 and len(lines) <= PLACES:
+        lines.append(held.count(b"\n", 0, place) + 1)
+        place = held.find(wanted, place + 1)
+    if len(lines) > 1:
+        raise refused(
+            path,
+            f"has several places where hunk {number} fits: lines {', '.join(map(str, lines))}",
+            "give more lines of context, or send an edit fence",
+        )
+
+
+def _misfit(path: str, base: bytes | None, patch: Patch) -> Problem:
+    """Which hunk does not fit, and what the file has there instead."""
+    held = (base or b"").decode("utf-8", "replace")
+    for number, hunk in enumerate(patch.hunks, 1):
+        old = hunk.old_text()
+        if old and f"\n{old}" not in f"\n{held}":
+            why = describe(held, old.removesuffix("\n")).replace("old_string", f"hunk {number}")
+            why = why.replace("send the edit again", "make the patch against it")
+            return refused(path, f"does not hold the old lines of hunk {number}", why)
+    return refused(path, "does not fit its patch", EDIT_INSTEAD)
