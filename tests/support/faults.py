@@ -45,7 +45,7 @@ def forked(body, number, act):
             counter = _install(number, act)
             code = body() or 0
             write(writer, str(counter[0]).encode())
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - the child tells of it and ends
             traceback.print_exc(file=sys.stderr)
         finally:
             os._exit(code)

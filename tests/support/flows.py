@@ -18,6 +18,7 @@ from clip_harness.flows.trigger import Captured, Flow
 # What may differ between two runs of the same text: times, durations, ids, and what hangs on them.
 SCRUBBED = {
     "at", "duration_ms", "output_path", "run_id", "receipt", "dir", "cwd", "project",
+    "candidate_id", "diff_path",
 }  # fmt: skip
 
 PIPE = "ch-parse | ch-goal guard | ch-gate | ch-stage | ch-exec | ch-goal | ch-receipt"

@@ -115,7 +115,7 @@ ANSWERS = {
     "allowed": ({"verdict": ALLOW}, 0),
     "denied": ({"verdict": DENY}, 1),
     "held": ({"verdict": ASK}, 3),
-    "held, staged": ({"verdict": ASK, "candidates": [{}], "decisions": []}, 3),
+    "held, staged": ({"verdict": ASK, "candidates": [{"status": "pending"}], "decisions": []}, 3),
     "accepted": ({"verdict": ASK, "decisions": ACCEPT}, 0),
     "rejected": ({"verdict": ASK, "decisions": REJECT}, 1),
     "cancelled": ({"verdict": ASK, "decisions": CANCELLED}, 1),

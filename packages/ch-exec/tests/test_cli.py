@@ -281,14 +281,14 @@ def test_an_accepted_command_runs_and_says_under_what(pipe_step, staged, state):
 
     text = "echo yes"
     accepted = {
-        "candidate_id": "c-1", "decision": "accept-unsandboxed", "reason": None,
+        "candidate_id": "r-6a1b2c3d00000001-files", "decision": "accept-unsandboxed", "reason": None,
         "accepted_files": None, "subject_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "by": "terminal", "at": "2026-11-30T12:00:00.000+00:00",
     }  # fmt: skip
     document = staged(text, decision="ask", decisions=[accepted])
     done = pipe_step(document, "--exit-code")
     record = json.loads((state / "runs" / document["run_id"] / "run.json").read_bytes())
-    assert (record["approval"], record["approval_id"]) == ("accept-unsandboxed", "c-1")
+    assert (record["approval"], record["approval_id"]) == ("accept-unsandboxed", "r-6a1b2c3d00000001-files")
     assert (done.document["result"]["approval"], done.code) == ("accept-unsandboxed", 0)
 
 

@@ -13,7 +13,7 @@ TEXT = "echo hello"
 
 def decision(kind, text=TEXT):
     return {
-        "candidate_id": "c-1",
+        "candidate_id": "r-6a1b2c3d00000001-files",
         "decision": kind,
         "reason": None,
         "accepted_files": None,
@@ -218,7 +218,7 @@ def test_the_plan_holds_what_was_judged(staged):
     assert plan(staged(TEXT, timeout=7), settings, "").timeout == 7
     held = staged(TEXT, decision="ask", decisions=[decision("accept-unsandboxed")])
     under = plan(held, settings, "")
-    assert (under.approval, under.approval_id) == ("accept-unsandboxed", "c-1")
+    assert (under.approval, under.approval_id) == ("accept-unsandboxed", "r-6a1b2c3d00000001-files")
     assert made.approval_id is None
 
 

@@ -94,6 +94,7 @@ def test_the_line_holds_hashes_and_no_payload_or_output(state, run_tool, execute
             "source": "policy",
             "settings_digest": "a" * 64,
         },
+        "review": None,
         "result": {
             "exit_code": 3,
             "signal": None,
@@ -289,6 +290,8 @@ SUBCOMMANDS = {
     "block-without-receipt": ["block", "--no-append"],
     "capture": [*CAPTURE[:2], "r-0000000000000002", *CAPTURE[3:]],
     "config": ["config", "--cwd", "/w", "--note", "trusted it"],
+    "resume": ["resume", "--run-id", RUN, "--cwd", "/w", "--note", "goes on"],
+    "happened": ["happened", "Undone", "--run-id", RUN, "--cwd", "/w", "--note", "put back"],
     "tail": ["tail"],
     "tail-json": ["tail", "--json"],
     "show": ["show", "--run", RUN],

@@ -24,6 +24,7 @@ USAGE = """\
 usage: ch-gate [--exit-code] < run document > run document
        ch-gate check (--command C | --file F) [--cwd D] [--json] [--exit-code]
        ch-gate explain (--command C | --file F) [--cwd D]
+       ch-gate offer (--command C | --file F) [--cwd D]
        ch-gate rules [--json]
        ch-gate test FILE [--cwd D]
 
@@ -33,6 +34,8 @@ Without a subcommand: reads a run document that ch-parse has made and adds `verd
 `check` judges one command and prints the decision and the reason.
 `explain` shows each simple command found, its class, what it changes, the rule it met and
 what makes it pass.
+`offer` prints the allow-list entry that would allow the command and its like; nothing where
+none is offered.
 `rules` prints every rule a verdict can name.
 `test` checks your own examples: a JSON list, or one object a line, of
 {"command": …, "expect": "allow" | "ask" | "deny"}.
@@ -53,7 +56,13 @@ ANSWERS = {"allow": problems.OK, "ask": problems.PENDING, "deny": problems.NO}
 
 def main(argv: list[str], streams: tool.Streams) -> int:
     """Run the tool with these arguments and streams; gives the exit code."""
-    commands = {"check": _check, "explain": _explain, "rules": _rules, "test": _test}
+    commands = {
+        "check": _check,
+        "explain": _explain,
+        "offer": _offer,
+        "rules": _rules,
+        "test": _test,
+    }
     if argv and argv[0] in commands:
         name, rest = argv[0], argv[1:]
         return tool.guarded("ch-gate", argv, streams, lambda: commands[name](rest, streams))
@@ -148,6 +157,20 @@ def _explain(argv: list[str], streams: tool.Streams) -> int:
 
     text = _command(flags, words, streams)
     streams.out(explain(_judge(flags), text))
+    return problems.OK
+
+
+def _offer(argv: list[str], streams: tool.Streams) -> int:
+    flags, words = tool.parse_flags(argv, _JUDGING)
+    if tool.information("ch-gate", flags, streams, USAGE):
+        return problems.OK
+    from .deadline import Clock
+    from .offers import entry_for
+
+    text = _command(flags, words, streams)
+    offered = entry_for(_judge(flags).read(text, Clock()))
+    if offered is not None:
+        streams.out(f"{offered}\n")
     return problems.OK
 
 

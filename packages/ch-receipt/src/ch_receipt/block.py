@@ -10,6 +10,7 @@ import os.path
 
 from ch_contract.settings import WHY
 
+from .changes import files_section, of_changes
 from .clean import line, visible
 from .receipt import outcome, seconds
 
@@ -24,18 +25,27 @@ if TYPE_CHECKING:
         VerdictSettingsLeftOut,
     )
 
-NO_REVIEW_YET = "It waits for a review. This version has no review yet, so nothing was run."
+# Without a candidate there is nothing to review: the pipe had no ch-stage.
+NOT_STAGED = "It needs a decision, and nothing kept it for one: put ch-stage into the pipe."
 
 
-def block(document: Run, output: str = "", *, no_receipt: str | None = None) -> str:
+def block(
+    document: Run,
+    output: str = "",
+    *,
+    diffs: dict[str, str] | None = None,
+    no_receipt: str | None = None,
+) -> str:
     """The result block of `document`, fence and final newline included.
 
-    `output` is the digest of its output; `no_receipt` says why the ledger does not have the run.
+    `output` is the digest of its output, `diffs` the unified diff of each changed file;
+    `no_receipt` says why the ledger does not have the run.
     """
     parts = _command(document)
     if output:
         parts.append(output.removesuffix("\n"))
     parts += _endings(document)
+    parts += files_section(document, diffs or {})
     parts += _remarks(document)
     if no_receipt is not None:
         parts.append(f"[no receipt · {line(no_receipt)}]")
@@ -80,36 +90,60 @@ def _annotation(result: Result) -> str:
 
 
 def _endings(document: Run) -> list[str]:
-    """The status line, and why when nothing ran."""
-    payload = document["payload"]
+    """The status line, and why when nothing ran or nothing was changed."""
     result = document.get("result")
     problem = document.get("problem")
     verdict = document.get("verdict")
     if result is not None:
         lines = [_status(document, result)]
     elif verdict is not None and verdict["decision"] == "deny":
-        lines = _objections(verdict, "denied")
+        lines = _objections(document, verdict, "denied")
     elif problem is not None:
-        lines = []
+        lines = _before_the_problem(document)
     elif verdict is not None and verdict["decision"] == "ask":
-        lines = _undecided(document, verdict)
-    elif payload["control"] is not None:
-        session = payload["control"]["session"]
-        named = f" · session {session}" if session is not None else ""
-        lines = [f"[{payload['control']['action']} asked{named}]"]
-    elif payload["kind"] == "ignored":
-        lines = ["[not run · ignored]", "The text holds nothing to run."]
-    elif payload["command"] is not None:
-        lines = ["[not run]"]
+        lines = _reviewed(document, verdict)
     else:
-        lines = []
+        lines = _nothing_to_run(document)
     if problem is not None:
-        word = "problem" if result is not None else "not run"
+        word = "problem" if result is not None else _not_done(document)
         where = f" (line {problem['line']})" if problem["line"] is not None else ""
         lines += [f"[{word} · {problem['kind']}]", f"{line(problem['message'])}{where}"]
         if problem["hint"] is not None:
             lines.append(line(problem["hint"]))
     return lines
+
+
+def _nothing_to_run(document: Run) -> list[str]:
+    payload = document["payload"]
+    if payload["control"] is not None:
+        session = payload["control"]["session"]
+        named = f" · session {session}" if session is not None else ""
+        return [f"[{payload['control']['action']} asked{named}]"]
+    if payload["kind"] == "ignored":
+        return ["[not run · ignored]", "The text holds nothing to run."]
+    return ["[not run]"] if payload["command"] is not None else []
+
+
+def _not_done(document: Run) -> str:
+    """What did not happen: file changes by themselves are applied, a command is run."""
+    return "not applied" if document["payload"]["kind"] == "changes" else "not run"
+
+
+def _before_the_problem(document: Run) -> list[str]:
+    """What was done of a payload whose rest met a problem."""
+    applied = document.get("applied")
+    is_kept = applied is not None and not applied["rolled_back"]
+    return [_applied_line(document)] if is_kept else []
+
+
+def _applied_line(document: Run) -> str:
+    """Such as `[applied · 2 files]`, or with how many of them were accepted."""
+    applied = document["applied"]
+    outcomes = [entry["outcome"] for entry in applied["entries"]]
+    kept = len(outcomes) - outcomes.count("REJECTED")
+    noun = "file" if len(outcomes) == 1 else "files"
+    some = f" of {len(outcomes)}" if kept < len(outcomes) else ""
+    return f"[applied · {kept}{some} {noun}]"
 
 
 def _status(document: Run, result: Result) -> str:
@@ -126,15 +160,20 @@ def _status(document: Run, result: Result) -> str:
     return f"[{words} · {seconds(result['duration_ms'])}]"
 
 
-def _objections(verdict: Verdict, word: str) -> list[str]:
+def _objections(document: Run, verdict: Verdict, word: str) -> list[str]:
     """Each part that is as strict as the whole, with its rule and the reason for the model."""
     lines = []
     for part in verdict["parts"]:
-        if part["decision"] != verdict["decision"]:
+        if part["decision"] != verdict["decision"] or _is_decided(document, part):
             continue
         rule = f" · rule={line(part['rule'])}" if part["rule"] is not None else ""
         lines += [f"[{word}{rule}]", *_reason(part)]
     return lines or [f"[{word}]"]
+
+
+def _is_decided(document: Run, part: VerdictPart) -> bool:
+    """Whether a held file change was decided on: its line tells what became of it."""
+    return part["decision"] == "ask" and part["kind"] == "change" and "applied" in document
 
 
 def _reason(part: VerdictPart) -> list[str]:
@@ -144,14 +183,26 @@ def _reason(part: VerdictPart) -> list[str]:
     return [text] if text else []
 
 
-def _undecided(document: Run, verdict: Verdict) -> list[str]:
-    """A held payload that did not run: no decision yet, or one against it."""
+def _reviewed(document: Run, verdict: Verdict) -> list[str]:
+    """A held payload of which nothing ran: what was decided of it, and what still waits."""
+    lines = []
+    if document.get("applied") is not None:
+        lines.append(_applied_line(document))
     for decision in document.get("decisions", ()):
         if decision["decision"] in ("reject", "cancelled"):
             word = {"reject": "rejected", "cancelled": "cancelled"}[decision["decision"]]
-            reason = decision["reason"]
-            return [f"[{word}]", *([line(reason)] if reason else ())]
-    return [*_objections(verdict, "held"), NO_REVIEW_YET]
+            lines += [f"[{word}]", *([line(decision["reason"])] if decision["reason"] else ())]
+            if of_changes(document) is not None and document["payload"]["command"] is not None:
+                lines.append("So the command was not run.")
+            return lines
+    waiting = [c for c in document.get("candidates", ()) if c["status"] == "pending"]
+    if not waiting and document.get("candidates"):
+        return lines
+    lines += _objections(document, verdict, "held")
+    if not waiting:
+        return [*lines, NOT_STAGED]
+    name = waiting[0]["candidate_id"]
+    return [*lines, f"It waits for a person: clip-harness candidate review {name}"]
 
 
 def _remarks(document: Run) -> list[str]:

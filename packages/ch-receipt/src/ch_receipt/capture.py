@@ -40,21 +40,9 @@ def capture(
     written (no line is added then).
     """
     at = at if at is not None else clock.now()
-    started = processes.started(owner)
-    if started is None:
-        raise Problem("usage", f"--owner-pid: there is no process {owner}")
     folder = places.run_dir(state, run_id)
     payload = os.path.join(folder, "payload.txt")
-    opened: OpenRun = {
-        "format": "clip-harness/open-run@1",
-        "run_id": run_id,
-        "session": session,
-        "state": "running",
-        "pid": owner,
-        "started": started,
-        "ledger_size": files.check_append(places.ledger(state)),
-        "at": at,
-    }
+    opened = _opened(state, run_id, session, owner, at)
     digest = hexdigest(raw)
     line = receipt.captured(
         at, run_id, session=session, trigger=trigger, cwd=cwd, sha256=digest, size=len(raw)
@@ -82,6 +70,56 @@ def capture(
         _remove(folder, open_path, payload)
         raise
     return {"run_id": run_id, "sha256": digest, "bytes": len(raw), "at": at}
+
+
+def _opened(state: str, run_id: str, session: str | None, owner: int, at: str) -> OpenRun:
+    """The sign that a run is open and process `owner` answers for it.
+
+    Raises Problem("usage") when there is no such process.
+    """
+    started = processes.started(owner)
+    if started is None:
+        raise Problem("usage", f"--owner-pid: there is no process {owner}")
+    return {
+        "format": "clip-harness/open-run@1",
+        "run_id": run_id,
+        "session": session,
+        "state": "running",
+        "pid": owner,
+        "started": started,
+        "ledger_size": files.check_append(places.ledger(state)),
+        "at": at,
+    }
+
+
+def resume(state: str, *, run_id: str, cwd: str, note: str, owner: int) -> Captured:
+    """Open the run `run_id` again, which waited for a person; gives its id and the time.
+
+    Raises Problem("usage") when the flags do not fit, Problem("busy") when another process answers
+    for the run already, Problem("system") when a file cannot be written (no line is added then).
+    """
+    at = clock.now()
+    opened = _opened(state, run_id, None, owner, at)
+    line = receipt.happened(at, receipt.RESUMED, run_id, cwd=cwd, note=note)
+    documents.check(opened, "store/open-run.schema.json", "resume", kind="usage")
+    ledger.check(line, "resume", kind="usage")
+    open_path = places.open_run(state, run_id)
+    files.private_folder(os.path.dirname(open_path))
+    try:
+        files.write_once(open_path, documents.encode(opened))
+    except FileExistsError:
+        raise Problem(
+            "busy",
+            f"another process is at work on the run {run_id}",
+            "wait for its result, then look at: clip-harness candidate list",
+        ) from None
+    try:
+        ledger.append(state, line)
+    except Problem:
+        with contextlib.suppress(Problem):
+            files.remove(open_path)
+        raise
+    return {"run_id": run_id, "at": at}
 
 
 def _remove(folder: str, *paths: str) -> None:

@@ -30,6 +30,8 @@ usage: ch-receipt [append] [--exit-code] < run document > run document
        ch-receipt capture --run-id ID --trigger KIND --cwd FOLDER [--session NAME] [--at TIME]
                           [--owner-pid PID] < text
        ch-receipt config --cwd FOLDER --note TEXT
+       ch-receipt resume --run-id ID --cwd FOLDER --note TEXT [--owner-pid PID]
+       ch-receipt happened EVENT --run-id ID --cwd FOLDER --note TEXT
        ch-receipt tail [N] [--json]
        ch-receipt show --run ID [--json]
        ch-receipt summary [--json]
@@ -47,6 +49,8 @@ subcommands:
   block        append unless that was done, keep the block as runs/ID/result.txt, print it
   capture      record a text, its hash and its time before anything is done with it
   config       record that settings, or what is trusted of them, change in FOLDER
+  resume       record that a run that waited for a person goes on
+  happened     record what became of file changes later: ApplyRecovered or Undone
   tail         the last N lines of the ledger (10), oldest first
   show         every line of one run
   summary      how many runs, events, decisions and rules, and over which time
@@ -63,7 +67,7 @@ options:
                    or the code of its problem
   --json           lines of JSON for programs
   --no-append      print the block without a receipt
-  --note TEXT      what changes, in a sentence of at most 600 characters
+  --note TEXT      what changes or happens, in a sentence of at most 600 characters
   --out FILE       write there instead of standard output
   --owner-pid PID  the process that answers for the run; this one's parent when absent
   --run ID         the run meant
@@ -75,6 +79,8 @@ options:
 """
 
 NAME = "ch-receipt"
+# A block shows the beginning of a diff.
+DIFF_BYTES = 1 << 20
 STANDARD = {"--help": False, "--version": False}
 
 
@@ -130,7 +136,7 @@ def _block_step(argv: list[str], streams: Streams) -> int:
     reason = None
     if failure is not None and "receipt" not in document:
         reason = " — ".join(words for words in (failure.message, failure.hint) if words)
-    text = block(document, output, no_receipt=reason).encode("utf-8")
+    text = block(document, output, diffs=_diffs(document), no_receipt=reason).encode("utf-8")
     if "receipt" in document:
         try:
             folder = files.private_folder(places.run_dir(places.state_dir(), document["run_id"]))
@@ -155,6 +161,23 @@ def _output(document: Run, result: Result, budget: int) -> str:
         state = places.default_state_dir()
     kept = os.path.join(places.run_dir(state, document["run_id"]), "output.txt")
     return elide.digest(result, budget, kept)
+
+
+def _diffs(document: Run) -> dict[str, str]:
+    """The full diff of each changed file, read from the candidate's folder and nowhere else."""
+    from . import clean
+
+    found = {}
+    for staged in document.get("candidates", ()):
+        for entry in staged["entries"]:
+            if entry["diff_path"] is None:
+                continue
+            folder = places.candidate_dir(places.state_dir(), staged["candidate_id"])
+            kept = os.path.join(folder, "diffs", os.path.basename(entry["diff_path"]))
+            with contextlib.suppress(Problem):
+                # a diff that is gone costs nobody the block: the file is named all the same
+                found[entry["path"]] = clean.decode(files.read(kept, DIFF_BYTES) or b"")
+    return found
 
 
 def _budget(value: str) -> int:
@@ -191,9 +214,7 @@ def _capture_step(argv: list[str], streams: Streams) -> int:
         return problems.OK
     values = {name: tool.text_flag(flags, name) for name in (*required, *optional)}
     run_id, trigger, cwd = (_required(values[name], name) for name in required)
-    owner = values["--owner-pid"]
-    if owner is not None and not (owner.isascii() and owner.isdigit() and len(owner) < 10):
-        raise Problem("usage", f"--owner-pid: must be a process id, got {owner!r}")
+    owner = _owner(flags)
     raw = streams.stdin.read(documents.LIMIT_BYTES + 1)
     if len(raw) > documents.LIMIT_BYTES:
         raise Problem("document", f"the text is larger than {documents.LIMIT_BYTES:,} bytes")
@@ -205,7 +226,7 @@ def _capture_step(argv: list[str], streams: Streams) -> int:
         cwd=cwd,
         session=values["--session"],
         at=values["--at"],
-        owner=int(owner) if owner is not None else os.getppid(),
+        owner=owner,
     )
     documents.put(streams.stdout, documents.encode(done))
     return problems.OK
@@ -223,6 +244,47 @@ def _config_step(argv: list[str], streams: Streams) -> int:
     ledger.check(line, "config", kind="usage")
     documents.put(streams.stdout, documents.encode(ledger.append(places.state_dir(), line)))
     return problems.OK
+
+
+def _resume_step(argv: list[str], streams: Streams) -> int:
+    """Open a run again and record it; print where that stands."""
+    from .capture import resume
+
+    known = ("--run-id", "--cwd", "--note", "--owner-pid")
+    flags = _flags(argv, streams, dict.fromkeys(known, True))
+    if flags is None:
+        return problems.OK
+    run_id, cwd, note = (_required(tool.text_flag(flags, name), name) for name in known[:3])
+    owner = _owner(flags)
+    done = resume(places.state_dir(), run_id=run_id, cwd=cwd, note=note, owner=owner)
+    documents.put(streams.stdout, documents.encode(done))
+    return problems.OK
+
+
+def _happened_step(argv: list[str], streams: Streams) -> int:
+    """Append the line of something that happened to a run later; print where it stands."""
+    known = ("--run-id", "--cwd", "--note")
+    given = _flags_and_words(argv, streams, dict.fromkeys(known, True), 1)
+    if given is None:
+        return problems.OK
+    flags, words = given
+    if words not in (["ApplyRecovered"], ["Undone"]):
+        raise Problem("usage", "which event?", "it is ApplyRecovered or Undone")
+    run_id, cwd, note = (_required(tool.text_flag(flags, name), name) for name in known)
+    line = receipt.happened(clock.now(), words[0], run_id, cwd=cwd, note=note)
+    ledger.check(line, "happened", kind="usage")
+    documents.put(streams.stdout, documents.encode(ledger.append(places.state_dir(), line)))
+    return problems.OK
+
+
+def _owner(flags: Flags) -> int:
+    """The process that answers for the run."""
+    owner = tool.text_flag(flags, "--owner-pid")
+    if owner is None:
+        return os.getppid()
+    if not (owner.isascii() and owner.isdigit() and len(owner) < 10):
+        raise Problem("usage", f"--owner-pid: must be a process id, got {owner!r}")
+    return int(owner)
 
 
 def _required(value: str | None, name: str) -> str:
@@ -343,6 +405,8 @@ SUBCOMMANDS: dict[str, Callable[[list[str], Streams], int]] = {
     "block": _block_step,
     "capture": _capture_step,
     "config": _config_step,
+    "resume": _resume_step,
+    "happened": _happened_step,
     "tail": _tail,
     "show": _show,
     "summary": _summary,

@@ -17,9 +17,21 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "run_id", "session", "trigger", "cwd", "project", "payload", "command_sha256", "verdict",
-    "result", "problem", "pinned", "damage", "note",
+    "review", "result", "problem", "pinned", "damage", "note",
 )  # fmt: skip
-END_EVENTS = frozenset({"PreRun", "PostRun", "PostRunFailure", "RunClosed", "RunIndeterminate"})
+# An end lasts until a run that waited for a person is taken up again.
+END_EVENTS = frozenset(
+    {"PreRun", "ReviewDecision", "PostRun", "PostRunFailure", "RunClosed", "RunIndeterminate"}
+)
+RESUMED = "RunResumed"
+COUNTED = {
+    "NEW": "new",
+    "UPDATED": "updated",
+    "DELETED": "deleted",
+    "NO-CHANGE": "unchanged",
+    "REJECTED": "rejected",
+    "FAILED": "failed",
+}
 
 # In the worst case each character takes six bytes, and a line stays below ledger.LINE_LIMIT.
 PATH_CHARS = 800
@@ -56,6 +68,8 @@ def event_of(document: Run) -> str:
     result = document.get("result")
     problem = document.get("problem")
     applied = document.get("applied")
+    if problem is None and any(c["status"] == "pending" for c in document.get("candidates", ())):
+        return "ReviewDecision"
     if result is not None:
         succeeded = result["exit_code"] == 0 and not result["timed_out"] and not result["cancelled"]
         return "PostRun" if succeeded and problem is None else "PostRunFailure"
@@ -94,6 +108,7 @@ def end_of(document: Run, at: str) -> Line:
         },
         command_sha256=hexdigest(command.encode("utf-8")) if command is not None else None,
         verdict=_verdict(verdict) if verdict is not None else None,
+        review=_review(document),
         result={
             "exit_code": result["exit_code"],
             "signal": result["signal"],
@@ -133,6 +148,31 @@ def _verdict(verdict: Verdict) -> Line:
     }
 
 
+def _review(document: Run) -> list[Line] | None:
+    """Each candidate and what was decided on it; None when there was none."""
+    applied = document.get("applied")
+    decisions = {entry["candidate_id"]: entry for entry in document.get("decisions", ())}
+    rows: list[Line] = []
+    for found in document.get("candidates", ()):
+        decision = decisions.get(found["candidate_id"])
+        files = None
+        if applied is not None and found["kind"] == "changes":
+            files = dict.fromkeys(COUNTED.values(), 0)
+            for entry in applied["entries"]:
+                files[COUNTED[entry["outcome"]]] += 1
+        rows.append(
+            {
+                "candidate_id": found["candidate_id"],
+                "kind": found["kind"],
+                "decision": decision["decision"] if decision is not None else None,
+                "by": decision["by"] if decision is not None else None,
+                "subject_sha256": decision["subject_sha256"] if decision is not None else None,
+                "files": files,
+            }
+        )
+    return rows or None
+
+
 def captured(
     at: str, run_id: str, *, session: str | None, trigger: str, cwd: str, sha256: str, size: int
 ) -> Line:
@@ -154,6 +194,28 @@ def config_change(at: str, *, folder: str, note: str) -> Line:
     return entry("ConfigChange", at, cwd=bounded(folder, PATH_CHARS), note=note)
 
 
+def happened(at: str, event: str, run_id: str, *, cwd: str, note: str) -> Line:
+    """The line of something that happened to a run after its end, or that goes on with it."""
+    return entry(event, at, run_id=run_id, cwd=bounded(cwd, PATH_CHARS), note=note)
+
+
+def _decided(line: Line) -> str | None:
+    """What a person decided, or what waits for them; None when nobody was asked."""
+    review = line["review"]
+    if not review:
+        return None
+    last = review[-1]
+    if last["decision"] is None:
+        return f"waits for a review · {last['candidate_id']}"
+    if last["decision"] == "reject":
+        return "rejected"
+    files = next((row["files"] for row in review if row["files"] is not None), None)
+    if files is None:
+        return str(last["decision"])
+    told = [f"{count} {name}" for name, count in files.items() if count]
+    return " · ".join([last["decision"], *told])
+
+
 def status(line: Line) -> str:
     """What a line tells, in a few words."""
     result, verdict, problem = line["result"], line["verdict"], line["problem"]
@@ -163,6 +225,9 @@ def status(line: Line) -> str:
         return f"{problem['kind']}: {problem['message']}"
     if line["damage"] is not None:
         return str(line["damage"]["kind"])
+    decided = _decided(line)
+    if decided is not None:
+        return decided
     if line["event"] == "PayloadCaptured":
         return f"{line['payload']['bytes']} bytes"
     if verdict is not None and verdict["decision"] != "allow":
@@ -201,11 +266,12 @@ def indeterminate(
     record: RunRecord | None,
     *,
     is_started: bool | None,
+    applied: str | None = None,
 ) -> Line:
     """The end receipt of a run whose process died; what is known of it, and that it is not more.
 
     `captured` is the line it began with, `record` how its command was started; `is_started` is
-    None when nobody can tell whether it was.
+    None when nobody can tell whether it was; `applied` says what became of its file changes.
     """
     known = captured if captured is not None else {}
     cwd = bounded(record["cwd"], PATH_CHARS) if record is not None else known.get("cwd")
@@ -224,5 +290,9 @@ def indeterminate(
         cwd=cwd,
         payload=known.get("payload"),
         command_sha256=record["command_sha256"] if record is not None else None,
-        note=f"the process that answered for it died; {told[is_started]}",
+        note="; ".join(
+            words
+            for words in ("the process that answered for it died", applied, told[is_started])
+            if words is not None
+        ),
     )

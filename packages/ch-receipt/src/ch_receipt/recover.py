@@ -119,14 +119,26 @@ def _settle(state: str, run_id: str, path: str) -> str | None:
     if not _is_abandoned(path):
         return None
     captured: receipt.Line | None = None
+    has_end = False
     for raw in _lines_of(state, run_id, path):
         line = ledger.parse(raw)
-        if line is not None and line["event"] in receipt.END_EVENTS:
-            files.remove(path)
-            return None
-        captured = ledger.understood(raw)
+        if line is not None:
+            has_end = line["event"] in receipt.END_EVENTS or (
+                has_end and line["event"] != receipt.RESUMED
+            )
+        captured = ledger.understood(raw) or captured
+    if has_end:
+        files.remove(path)
+        return None
     record, is_started = _record(state, run_id)
-    end = receipt.indeterminate(clock.now(), run_id, captured, record, is_started=is_started)
+    end = receipt.indeterminate(
+        clock.now(),
+        run_id,
+        captured,
+        record,
+        is_started=is_started,
+        applied=_applied(state, run_id),
+    )
     ledger.append_locked(state, end)
     files.remove(path)
     still = ""
@@ -145,6 +157,25 @@ def _lines_of(state: str, run_id: str, path: str) -> Iterator[bytes]:
         line = ledger.parse(raw) if word in raw else None
         if line is not None and line.get("run_id") == run_id:
             yield raw
+
+
+def _applied(state: str, run_id: str) -> str | None:
+    """What became of the run's file changes; None when it applied none.
+
+    An apply that was cut off has been settled by ch-stage before this is asked.
+    """
+    path = os.path.join(places.candidate_dir(state, f"{run_id}-files"), "applied.json")
+    try:
+        data = files.read(path, follow=False)
+        if data is None:
+            return None
+        value = documents.parse_json(data, path)
+        documents.check(value, "store/apply-record.schema.json", path)
+    except Problem:
+        return "nobody can tell what became of its file changes"
+    if value["state"] == "done":
+        return "its file changes were applied"
+    return "its file changes were put back, so the files are as before"
 
 
 def _record(state: str, run_id: str) -> tuple[RunRecord | None, bool | None]:

@@ -7,7 +7,6 @@ attribute of anybody has a say; the headers are then written with their own name
 from __future__ import annotations
 
 import os
-import tempfile
 
 from ch_contract import files
 
@@ -25,9 +24,7 @@ def diffs(changes: list[tuple[str, bytes | None, bytes | None]]) -> list[tuple[b
     differing = [number for number, (_, old, new) in enumerate(changes) if old != new]
     if not differing:
         return [(b"", 0, 0)] * len(changes)
-    with tempfile.TemporaryDirectory(prefix="ch-stage-") as folder:
-        for name in ("old", "new"):
-            os.mkdir(os.path.join(folder, name))
+    with isolated.folder("old", "new") as folder:
         for number in differing:
             for name, data in zip(("old", "new"), changes[number][1:], strict=True):
                 if data is not None:

@@ -5,10 +5,16 @@ Settings, attributes and a repository around the folder would change which bytes
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+import tempfile
 
-from ch_contract.problems import Problem
+from ch_contract.problems import Problem, refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SECONDS = 60.0
 # Settings that no file is asked for.
@@ -19,18 +25,34 @@ FIXED = (
 )  # fmt: skip
 
 
-def git(folder: str, words: list[str], data: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
-    """Standard output of `git WORDS` in `folder`, fed `data`. Raises Problem("system")."""
-    done = run(folder, words, data)
+@contextlib.contextmanager
+def folder(*names: str) -> Iterator[str]:
+    """A temporary folder with the folders `names` in it. Raises Problem("system")."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix="ch-stage-")
+    except OSError as error:
+        raise refusal(error, "make", "a temporary folder") from None
+    with made as path:
+        try:
+            for name in names:
+                os.mkdir(os.path.join(path, name))
+        except OSError as error:
+            raise refusal(error, "make", "a temporary folder") from None
+        yield path
+
+
+def git(where: str, words: list[str], data: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+    """Standard output of `git WORDS` in `where`, fed `data`. Raises Problem("system")."""
+    done = run(where, words, data)
     if done.returncode not in fine:
         said = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
         raise Problem("system", f"git {words[0]} failed: {said.splitlines()[-1]}")
     return done.stdout
 
 
-def run(folder: str, words: list[str], data: bytes) -> subprocess.CompletedProcess[bytes]:
-    """`git WORDS` in `folder`, fed `data`. Raises Problem("system") when it cannot be had."""
-    real = os.path.realpath(folder)
+def run(where: str, words: list[str], data: bytes) -> subprocess.CompletedProcess[bytes]:
+    """`git WORDS` in `where`, fed `data`. Raises Problem("system") when it cannot be had."""
+    real = os.path.realpath(where)
     settings = [word for setting in FIXED for word in ("-c", setting)]
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -48,7 +70,7 @@ def run(folder: str, words: list[str], data: bytes) -> subprocess.CompletedProce
             ["git", *settings, *words],
             input=data,
             capture_output=True,
-            cwd=folder,
+            cwd=where,
             env=environment,
             timeout=SECONDS,
             check=False,

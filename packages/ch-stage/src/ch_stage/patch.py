@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import tempfile
 
 from ch_contract import files
+from ch_contract.problems import visible
 
 from . import isolated
-from .edit import is_crlf
+from .line_ends import check_kept, is_crlf
 from .nearest import describe
 from .targets import refused
 
@@ -27,7 +27,10 @@ NOWHERE = "/dev/null"
 EDIT_INSTEAD = "send an edit fence instead: it needs no counts and no line numbers"
 PLACES = 20
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
-_OFFSET = re.compile(rb"Hunk #(\d+) succeeded at -?\d+ \(offset")
+_MOVED = re.compile(rb"Hunk #\d+ succeeded at -?\d+ \(offset")
+# What diff puts behind a name, also where a tab became a blank on the way.
+_TIME = re.compile(r"[ \t]+\d{4}-\d\d-\d\d[ \t]+\d\d:\d\d(:\d\d(\.\d+)?)?([ \t]+[-+]\d{4})?$")
+_VERSION = re.compile(r"\d+\.\d+[\w.() -]*$")
 # What a header line asks for that is no change of text.
 FORBIDDEN = (
     ("rename ", "renames a file"),
@@ -57,6 +60,10 @@ class Hunk:
         new = sum(row[:1] in (" ", "+", "") for row in self.rows)
         return old, new
 
+    def is_closed(self) -> bool:
+        """Whether context stands behind the last change."""
+        return next((row[:1] == " " for row in reversed(self.rows) if row[:1] != "\\"), False)
+
     def old_text(self) -> str:
         """The lines it says are there, as one text."""
         return self._text((" ", "-", ""))
@@ -73,14 +80,26 @@ class Hunk:
 class Patch:
     """A patch of one file; `old` and `new` are the names its headers give, or None."""
 
-    __slots__ = ("deletes", "hunks", "makes", "new", "old")
+    __slots__ = ("deletes", "git_row", "hunks", "makes", "new", "old")
 
     def __init__(self) -> None:
         self.old: str | None = None
         self.new: str | None = None
+        self.git_row = ""
         self.makes = False
         self.deletes = False
         self.hunks: list[Hunk] = []
+
+    def agrees(self) -> bool:
+        """Whether the old and the new line numbers of all hunks say the same."""
+        moved = 0
+        for hunk in self.hunks:
+            (old_start, new_start), (old, new) = hunk.starts, hunk.declared
+            # a hunk without lines on one side names the line before it
+            if old_start + (not old) + moved != new_start + (not new):
+                return False
+            moved += new - old
+        return True
 
 
 def patched(path: str, base: bytes | None, text: str) -> bytes | None:
@@ -114,17 +133,16 @@ def _with_ends_of(base: bytes | None, text: str) -> str:
     """`text` with the line ends of the file, where the file has one kind of them alone."""
     if base is None:
         return text
-    held = base.decode("utf-8", "surrogateescape")
     lines = text.removesuffix("\n").split("\n")
-    if is_crlf(held) and "\r" not in text:
+    if is_crlf(base) and "\r" not in text:
         pairs = zip(lines, [*lines[1:], ""], strict=True)
         return "".join(
             f"{row}\r\n"
-            if row[:1] in (" ", "+", "-") and not after.startswith("\\")
+            if row[:1] in ("", " ", "+", "-") and not after.startswith("\\")
             else f"{row}\n"
             for row, after in pairs
         )
-    if "\r" not in held and all(row.endswith("\r") for row in lines):
+    if b"\r" not in base and all(row.endswith("\r") for row in lines[:-1]):
         return text.replace("\r\n", "\n").removesuffix("\r")
     return text
 
@@ -151,11 +169,23 @@ def read(path: str, text: str) -> Patch:
             patch.deletes = patch.deletes or patch.new == NOWHERE
             position += 2
             continue
+        if _is_signature(patch, rows[position:]):
+            break
         _read_header(path, patch, row)
         position += 1
+    if patch.git_row and patch.old is None:
+        _check_git_name(path, patch.git_row)
     if not patch.hunks and not patch.makes and not patch.deletes:
         raise refused(path, "would not change: the patch has no hunk", EDIT_INSTEAD)
     return patch
+
+
+def _is_signature(patch: Patch, rows: list[str]) -> bool:
+    """Whether `rows` are what git puts behind a patch that goes by mail: `-- ` and its version."""
+    if not patch.hunks or rows[0].rstrip() != "--":
+        return False
+    said = [row for row in rows[1:] if row.strip()]
+    return len(said) <= 1 and all(_VERSION.match(row.rstrip("\r")) for row in said)
 
 
 def _several(path: str) -> Problem:
@@ -164,8 +194,10 @@ def _several(path: str) -> Problem:
 
 def _read_header(path: str, patch: Patch, row: str) -> None:
     """A line outside the hunks: what it asks for is refused, unless it is no more than text."""
-    if row.startswith("diff --git ") and patch.hunks:
-        raise _several(path)
+    if row.startswith("diff --git "):
+        if patch.git_row or patch.hunks:
+            raise _several(path)
+        patch.git_row = row
     for word, does in FORBIDDEN:
         if row.startswith(word):
             raise refused(path, f"got a patch that {does}", INSTEAD)
@@ -184,16 +216,30 @@ def _read_header(path: str, patch: Patch, row: str) -> None:
 
 def _checked_name(path: str, row: str) -> str:
     """The file that a header line names. Raises Problem("refused") when it is another one."""
-    name = row[4:].partition("\t")[0].rstrip("\r ")
+    name = _TIME.sub("", row[4:].partition("\t")[0].rstrip("\r ")).rstrip(" ")
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
         name = _unquoted(name[1:-1])
     if name != NOWHERE and posixpath.basename(name) != posixpath.basename(path):
-        raise refused(
-            path,
-            f"got a patch whose header names {name or 'nothing'}",
-            "path: and the patch must mean the same file",
-        )
+        raise _misnamed(path, name)
     return name
+
+
+def _check_git_name(path: str, row: str) -> None:
+    """Check the file that a line `diff --git` names: of its two names, the last."""
+    names = row.removeprefix("diff --git ").rstrip("\r")
+    quoted = re.search(r'"((?:[^"\\]|\\.)*)"$', names)
+    name = _unquoted(quoted[1]) if quoted else names
+    base = posixpath.basename(path)
+    if name != base and not name.endswith((f"/{base}", f" {base}")):
+        raise _misnamed(path, name)
+
+
+def _misnamed(path: str, name: str) -> Problem:
+    return refused(
+        path,
+        f"got a patch whose header names {visible(name) or 'nothing'}",
+        "path: and the patch must mean the same file",
+    )
 
 
 def _unquoted(name: str) -> str:
@@ -215,31 +261,34 @@ def _read_hunk(path: str, patch: Patch, rows: list[str], position: int) -> int:
     if found is None:
         raise refused(path, "has a hunk without line numbers", EDIT_INSTEAD)
     declared = (int(found[2] or 1), int(found[4] or 1))
-    body: list[str] = []
+    hunk = Hunk((int(found[1]), int(found[3])), declared, [])
+    patch.hunks.append(hunk)
+    body = hunk.rows
     position += 1
-    old = new = 0
+    old = new = empty = 0
     while position < len(rows):
         row = rows[position]
         is_full = (old, new) == declared
         if is_full and not row.startswith("\\"):
+            if _is_signature(patch, rows[position:]):
+                break
             if row.startswith("--- ") and "".join(rows[position + 1 : position + 2])[:4] == "+++ ":
                 raise _several(path)
             if not row.strip() or not row.startswith((" ", "+", "-")):
                 break
         if row.rstrip("\r") and row[:1] not in (" ", "+", "-", "\\"):
             break
-        if not row.rstrip("\r"):
-            # an empty line stands for an empty line of context: its blank was lost
+        # an empty line stands for an empty line of context: its blank was lost
+        empty = 0 if row.rstrip("\r") else empty + 1
+        if empty:
             row = " " + row
         body.append(row)
         old += row[:1] in (" ", "-")
         new += row[:1] in (" ", "+")
         position += 1
-    hunk = Hunk((int(found[1]), int(found[3])), declared, body)
-    while hunk.counts() != declared and body and not body[-1].strip():
-        # blank lines behind the last hunk belong to the message, not to the patch
-        body.pop()
-    patch.hunks.append(hunk)
+    if empty and hunk.counts() != declared:
+        # empty lines behind a hunk belong to the message, not to the patch
+        del body[-empty:]
     return position
 
 
@@ -262,7 +311,7 @@ def _check_counts(path: str, patch: Patch) -> None:
 
 
 def _applied(path: str, base: bytes | None, patch: Patch) -> bytes | None:
-    with tempfile.TemporaryDirectory(prefix="ch-stage-") as folder:
+    with isolated.folder() as folder:
         target = os.path.join(folder, "file")
         if base is not None:
             files.write_plain(target, base)
@@ -272,13 +321,15 @@ def _applied(path: str, base: bytes | None, patch: Patch) -> bytes | None:
             raise _misfit(path, base, patch)
         if b"Skipped" in done.stderr:
             raise refused(path, "was skipped by git apply", EDIT_INSTEAD)
-        for found in _OFFSET.findall(done.stderr):
-            _check_place(path, base or b"", patch.hunks[int(found) - 1], int(found))
+        if _MOVED.search(done.stderr) or not patch.agrees():
+            _check_places(path, base or b"", patch)
         after = files.read(target)
     if after == base:
         raise refused(path, "would stay as it is: the patch changes nothing", EDIT_INSTEAD)
     if patch.deletes and after is not None:
         raise refused(path, "would not be empty after the patch that deletes it", EDIT_INSTEAD)
+    if base is not None and after is not None:
+        check_kept(path, base, after)
     return after
 
 
@@ -293,30 +344,70 @@ def _written(patch: Patch) -> bytes:
     return text.encode("utf-8")
 
 
-def _check_place(path: str, base: bytes, hunk: Hunk, number: int) -> None:
-    """Refuse a hunk that fits in several places and stands at none of them by its number."""
+def _check_places(path: str, base: bytes, patch: Patch) -> None:
+    """Refuse a hunk that fits in several places, where the line numbers tell nothing.
+
+    They do not when one hunk was not where its number says: the others may fit at theirs by chance.
+    """
+    for number, hunk in enumerate(patch.hunks, 1):
+        places = _places(base, hunk, PLACES + 1)
+        if len(places) > 1:
+            lines = ", ".join(str(base.count(b"\n", 0, place) + 1) for place in places[:PLACES])
+            more = " and more" if len(places) > PLACES else ""
+            raise refused(
+                path,
+                f"has several places where hunk {number} fits: lines {lines}{more}",
+                "give more lines of context, or send an edit fence",
+            )
+
+
+def _places(base: bytes, hunk: Hunk, limit: int) -> list[int]:
+    """Where in `base` the old lines of a hunk stand, whole lines each; at most `limit` places."""
     wanted = b"\n" + hunk.old_text().encode("utf-8")
     held = b"\n" + base
-    lines: list[int] = []
+    places: list[int] = []
     place = held.find(wanted)
-    while place >= 0 and len(lines) <= PLACES:
-        lines.append(held.count(b"\n", 0, place) + 1)
+    while place >= 0 and len(places) < limit:
+        if wanted.endswith(b"\n") or place + len(wanted) == len(held):
+            places.append(place)
         place = held.find(wanted, place + 1)
-    if len(lines) > 1:
-        raise refused(
-            path,
-            f"has several places where hunk {number} fits: lines {', '.join(map(str, lines))}",
-            "give more lines of context, or send an edit fence",
-        )
+    return places
 
 
 def _misfit(path: str, base: bytes | None, patch: Patch) -> Problem:
     """Which hunk does not fit, and what the file has there instead."""
-    held = (base or b"").decode("utf-8", "replace")
+    data = base or b""
     for number, hunk in enumerate(patch.hunks, 1):
+        places = _places(data, hunk, 1)
+        if places:
+            continue
         old = hunk.old_text()
-        if old and f"\n{old}" not in f"\n{held}":
-            why = describe(held, old.removesuffix("\n")).replace("old_string", f"hunk {number}")
-            why = why.replace("send the edit again", "make the patch against it")
-            return refused(path, f"does not hold the old lines of hunk {number}", why)
-    return refused(path, "does not fit its patch", EDIT_INSTEAD)
+        if _places(data + b"\n", hunk, 1):
+            return refused(
+                path,
+                f"has no newline at its end, which hunk {number} takes for granted",
+                "write “\\ No newline at end of file” below that line, or send an edit fence",
+            )
+        why = describe(data.decode("utf-8", "replace"), old.removesuffix("\n"))
+        why = why.replace("old_string", f"hunk {number}")
+        why = why.replace("send the edit again", "make the patch against it")
+        return refused(path, f"does not hold the old lines of hunk {number}", why)
+    if patch.deletes:
+        return refused(
+            path,
+            "holds more than the lines that the patch deletes",
+            "make the patch against it, or delete it with a file fence and op: delete",
+        )
+    for number, hunk in enumerate(patch.hunks, 1):
+        if not hunk.is_closed():
+            return refused(
+                path,
+                f"has no place for hunk {number}: without context behind its last change it can"
+                " only go to the end of the file",
+                "give a line of context behind it, or send an edit fence",
+            )
+    return refused(
+        path,
+        "does not fit its patch: each hunk fits alone, but not all of them together",
+        EDIT_INSTEAD,
+    )

@@ -93,25 +93,33 @@ def stage(changes: list[Change], cwd: str, project: str | None) -> list[Staged]:
 
 def propose(change: Change, target: Target) -> bytes | None:
     """The bytes that a change makes of a file; None when it deletes it. Raises Problem."""
+    try:
+        after = _proposed(change, target)
+    except UnicodeEncodeError:
+        raise refused(
+            target.path, "would hold half of a surrogate pair, which is no text"
+        ) from None
+    if after is not None and len(after) > LIMIT_BYTES:
+        raise refused(target.path, f"would be larger than {LIMIT_BYTES:,} bytes")
+    return after
+
+
+def _proposed(change: Change, target: Target) -> bytes | None:
     if "diff" in change:
-        after = patched(target.path, target.data, change["diff"])
-    elif "old_string" in change:
-        after = edited(
+        return patched(target.path, target.data, change["diff"])
+    if "old_string" in change:
+        return edited(
             target.path,
             target.data,
             change["old_string"],
             change["new_string"],
             replace_all=change["replace_all"],
         )
-    elif change["op"] == "delete":
-        if target.data is None:
-            raise refused(target.path, "does not exist, so it cannot be deleted", "leave it out")
-        after = None
-    else:
-        after = (change["content"] or "").encode("utf-8")
-    if after is not None and len(after) > LIMIT_BYTES:
-        raise refused(target.path, f"would be larger than {LIMIT_BYTES:,} bytes")
-    return after
+    if change["op"] != "delete":
+        return str(change["content"] or "").encode("utf-8")
+    if target.data is None:
+        raise refused(target.path, "does not exist, so it cannot be deleted", "leave it out")
+    return None
 
 
 def _staged(

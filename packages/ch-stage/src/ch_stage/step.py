@@ -162,9 +162,26 @@ def _is_granted(state: str, manifest: CandidateManifest) -> bool:
 
 
 def _apply(document: Run, manifest: CandidateManifest, decided: DecisionRecord) -> None:
-    """Apply the accepted changes; what a failure left as it was is told file by file."""
+    """Apply the accepted changes; what a failure left as it was is told file by file.
+
+    Where they were applied before, and the command of the same payload still waits, the run goes
+    on from there.
+    """
+    state = places.state_dir()
+    first = candidate.outcome(state, manifest["candidate_id"])
+    is_done = first is not None and first["state"] == "done"
+    if first is not None and is_done and _found(state, document, COMMAND) is not None:
+        undone = candidate.outcome(state, manifest["candidate_id"], "undo")
+        if undone is not None and undone["state"] == "done":
+            raise Problem(
+                "refused",
+                f"the files of this run were put back at {undone['at']}, so its command is not run",
+                "send the command alone if it may run without them",
+            )
+        document["applied"] = apply.section(first)
+        return
     try:
-        document["applied"] = apply.apply(places.state_dir(), manifest, decided)
+        document["applied"] = apply.apply(state, manifest, decided)
     except Problem as problem:
         if isinstance(problem, transaction.Stale) or problem.kind == "system":
             document["applied"] = apply.failed(manifest, decided)

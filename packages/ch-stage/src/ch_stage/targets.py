@@ -69,6 +69,8 @@ class Folder:
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise refused(path[:60] + "…", "is a longer name than the disk takes") from None
+            if error.errno == errno.ELOOP:
+                raise refused(path, "leads through a link that leads to itself") from None
             raise refusal(error, "read", visible(path)) from None
 
     def _target(self, path: str) -> Target:
@@ -79,9 +81,10 @@ class Folder:
         parent = os.path.realpath(os.path.join(self.real, *parts[:-1]))
         if not _is_within(parent, self.real):
             raise refused(path, f"leads through a link out of {self.cwd}")
-        inside = os.path.relpath(parent, self.real).split("/")
-        if any(part.casefold() == ".git" for part in inside):
-            raise refused(path, "leads through a link into .git, which no payload may change")
+        if os.path.realpath(os.path.join(self.cwd, os.path.dirname(path))) != parent:
+            raise refused(path, "leads through a link and back with .., to another place")
+        if any(part.casefold() == ".git" for part in parent.split("/")):
+            raise refused(path, "leads into .git, which no payload may change")
         self._check_spelling(path, parts)
         abs_path = os.path.join(parent, parts[-1])
         try:

@@ -34,6 +34,8 @@ commands:
   sessions   list the sessions and what became of their last run
   cancel     stop a running command
   rerun      run a payload again; it is judged again
+  candidate  list, show, review, decide, apply or cancel what waits for a decision
+  undo       put back the files that were applied last
   receipt    show what happened: one run, the last lines, a summary, a check of the ledger
   trust      let a project's settings file count as your own
   version    show the version
@@ -91,6 +93,42 @@ run ID. It gets a new run id and is judged again; no earlier decision counts.
 options:
   --no-copy      leave the clipboard alone
   --runner NAME  in-process (the default) or spawn
+"""
+
+CANDIDATE_USAGE = """\
+usage: clip-harness candidate list [--all] [--json]
+       clip-harness candidate show ID [--json]
+       clip-harness candidate review ID [--decision WORD] [--reason TEXT] [--file PATH ...]
+       clip-harness candidate decide ID --decision WORD [--reason TEXT] [--file PATH ...]
+       clip-harness candidate apply ID
+       clip-harness candidate cancel ID [--reason TEXT]
+
+Look at file changes and held commands that wait for a decision, and decide.
+
+list    what waits, the oldest first
+show    one of them whole: its files with their diffs, or its command
+review  ask at the terminal, or take --decision; then act on it: files are applied, an accepted
+        command runs, and the result block is copied
+decide  record the decision and act later, with: clip-harness candidate apply ID
+apply   act on the decision that was recorded; everything is judged again first
+cancel  withdraw it: nothing is applied or run
+
+options:
+  --decision WORD  for files accept or reject; for a command accept, accept-unsandboxed or reject
+  --reason TEXT    why; it is told to the chat
+  --file PATH      accept this file alone; give it again for more
+  --all            list those that were decided too
+  --json           one JSON object a line
+  --no-copy        leave the clipboard alone
+  --runner NAME    in-process (the default) or spawn
+"""
+
+UNDO_USAGE = """\
+usage: clip-harness undo [ID]
+
+Put back the files that were applied last, or those of the candidate ID, as they were before.
+
+A file that was changed since is never written over: then nothing is put back, and it is named.
 """
 
 RECEIPT_USAGE = """\
@@ -381,6 +419,70 @@ def rerun(argv: list[str], call: Call) -> int:
     return flow.run(captured)
 
 
+def candidate(argv: list[str], call: Call) -> int:
+    """Look at what waits for a decision, and decide."""
+    from clip_harness import candidates
+
+    action, rest = (argv[0], argv[1:]) if argv else ("", argv)
+    if action not in candidates.ACTIONS and action not in ("--help", "-h"):
+        raise Problem(
+            "usage",
+            f"candidate: unknown action {action!r}" if action else "candidate: which action?",
+            f"it is one of: {', '.join(candidates.ACTIONS)}",
+        )
+    if action not in candidates.ACTIONS:
+        rest = argv
+    paths, rest = _repeated(rest, "--file")
+    known = {
+        "--decision": True, "--reason": True, "--all": False, "--json": False, "--no-copy": False
+    }  # fmt: skip
+    parsed = _flags(rest, known, call, CANDIDATE_USAGE, most=1)
+    if parsed is None:
+        return problems.OK
+    flags, words = parsed
+    asked = candidates.Asked(
+        name=words[0] if words else None,
+        decision=tool.text_flag(flags, "--decision"),
+        reason=tool.text_flag(flags, "--reason"),
+        paths=paths,
+        is_all="--all" in flags,
+        as_json="--json" in flags,
+    )
+    clipboard = None
+    if action in ("review", "apply"):
+        clipboard = _clipboard_if_any(call, wanted="--no-copy" not in flags)
+    return candidates.ACTIONS[action](asked, call.runner(), call.flow(clipboard), call.streams)
+
+
+def _repeated(argv: list[str], name: str) -> tuple[list[str], list[str]]:
+    """Every value of the flag `name`, which may be given more than once, and the other words."""
+    values, rest = [], []
+    words = iter(argv)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag != name:
+            rest.append(word)
+            continue
+        given = value if equals else next(words, None)
+        if given is None:
+            raise Problem("usage", f"{name} needs a value", "see --help for the options")
+        values.append(given)
+    return values, rest
+
+
+def undo(argv: list[str], call: Call) -> int:
+    """Put back the files that were applied last."""
+    parsed = _flags(argv, {}, call, UNDO_USAGE, most=1)
+    if parsed is None:
+        return problems.OK
+    _, words = parsed
+    record = call.flow(None).undo(words[0] if words else None)
+    for entry in record["entries"]:
+        word = {"NEW": "is back", "UPDATED": "is as before", "DELETED": "is gone again"}
+        call.streams.out(f"{problems.visible(entry['path'])} {word[entry['outcome']]}\n")
+    return problems.OK
+
+
 def receipt(argv: list[str], call: Call) -> int:
     """Show what happened."""
     known = {
@@ -485,6 +587,8 @@ COMMANDS: dict[str, Callable[[list[str], Call], int]] = {
     "sessions": sessions,
     "cancel": cancel,
     "rerun": rerun,
+    "candidate": candidate,
+    "undo": undo,
     "receipt": receipt,
     "trust": trust,
     "version": version,

@@ -21,16 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from ch_contract.messages import Notices, Run
+    from ch_contract.messages import Notices, Run, Verdict
     from ch_contract.tool import Streams
     from clip_harness.adapters.clipboard import Clipboard
     from clip_harness.runners import Runner
 
-BEFORE: tuple[tuple[str, list[str]], ...] = (
-    ("ch-goal", ["guard"]),
-    ("ch-gate", []),
-    ("ch-stage", []),
-)
+BEFORE: tuple[tuple[str, list[str]], ...] = (("ch-goal", ["guard"]), ("ch-gate", []))
 AFTER: tuple[tuple[str, list[str]], ...] = (("ch-exec", []), ("ch-goal", []))
 # How far back the last run is looked for, in ledger lines; each look costs what it reads.
 LOOKS = (50, 2_000, 100_000)
@@ -62,11 +58,18 @@ class Captured:
 class Flow:
     """One run of the trigger flow over one runner, into one clipboard (or none)."""
 
-    __slots__ = ("_clipboard", "_runner", "_state", "_streams")
+    __slots__ = ("_asks", "_clipboard", "_runner", "_state", "_streams")
 
     def __init__(
-        self, runner: Runner, clipboard: Clipboard | None, state: str, streams: Streams
+        self,
+        runner: Runner,
+        clipboard: Clipboard | None,
+        state: str,
+        streams: Streams,
+        *,
+        asks: bool = True,
     ) -> None:
+        self._asks = asks
         self._runner = runner
         self._clipboard = clipboard
         self._state = state
@@ -78,8 +81,7 @@ class Flow:
             return self._run(captured, interrupts)
 
     def _run(self, captured: Captured, interrupts: Interrupts) -> int:
-        if sessions.has_open_runs(self._state):
-            self._settle()
+        self._settle()
         run_id = clock.run_id()
         if interrupts.caught is not None:
             return problems.INTERRUPTED
@@ -104,9 +106,26 @@ class Flow:
         return self._finish(document, captured)
 
     def _settle(self) -> None:
-        """Give runs that a crash left without an end one."""
-        done = self._runner.run("ch-receipt", ["recover"], b"")
-        for line in done.output.decode("utf-8", "replace").splitlines():
+        """Bring what a crash cut off to its end: file changes first, then the runs."""
+        if _has_files(places.applying(self._state)):
+            self._settle_changes()
+        if sessions.has_open_runs(self._state):
+            done = self._runner.run("ch-receipt", ["recover"], b"")
+            self._tell(done.output.decode("utf-8", "replace").splitlines())
+
+    def _settle_changes(self) -> None:
+        """Finish or put back applies that were cut off; the ledger gets a line for each."""
+        done = self._runner.run("ch-stage", ["recover"], b"")
+        for line in done.output.splitlines():
+            record = documents.parse_json(line, "a recovered apply")
+            name, note = record["candidate_id"], recovered(record)
+            argv = ["ApplyRecovered", "--run-id", record["run_id"], "--cwd", _folder_of(record)]
+            self._call("ch-receipt", ["happened", *argv, "--note", note[:600]], b"")
+            self._tell([f"{name}: {note}"])
+            self._call("ch-stage", ["settled", name], b"")
+
+    def _tell(self, lines: list[str]) -> None:
+        for line in lines:
             self._streams.say(f"clip-harness: {line}")
 
     def _record(self, captured: Captured, run_id: str) -> str:
@@ -124,9 +143,10 @@ class Flow:
             document["problem"] = captured.problem.section("clip-harness")
         return document
 
-    def _act(self, document: Run, interrupts: Interrupts) -> Run:
+    def _act(self, document: Run, interrupts: Interrupts, judged: Verdict | None = None) -> Run:
         """Judge, stage, execute; every tool passes on what is not its business.
 
+        `judged` is the verdict a candidate was staged under: the stricter of the two counts (R129).
         A tool that writes nothing has failed at its own job: nothing more is done, and the run
         gets its receipt and its block like any other.
         """
@@ -135,9 +155,16 @@ class Flow:
         try:
             for tool, argv in BEFORE:
                 document = self._step(tool, argv, document)
-            if interrupts.caught is not None:
+            document = self._review(stricter(document, judged), interrupts)
+            if interrupts.caught is not None and _is_untouched(document):
                 raise Problem("interrupted", "stopped before anything was run")  # noqa: TRY301
             runs = _runs(document)
+            if runs and interrupts.caught is not None:
+                raise Problem(  # noqa: TRY301 - as any tool's that could not go on
+                    "refused",
+                    "stopped after the files were applied, so the command was not run",
+                    "send the command alone to run it",
+                )
             if runs:
                 sessions.remember(self._state, document, "running", started)
             for tool, argv in AFTER:
@@ -153,6 +180,62 @@ class Flow:
             # what is only noted of a run must not cost its result
             self._complain(problem)
         return document
+
+    def _review(self, document: Run, interrupts: Interrupts) -> Run:
+        """Stage what needs a decision, and ask for it where a person can be asked.
+
+        A payload has at most two candidates, its files and then its command. Whoever puts one off
+        finds it again in the list; so does everybody who cannot be asked here.
+        """
+        document = self._step("ch-stage", [], document)
+        if not self._asks or first_waiting(document) is None:
+            return document
+        from clip_harness.flows.asking import Asker
+
+        asker = Asker(
+            self._runner, self._streams, os.environ, lambda: interrupts.caught is not None
+        )
+        while interrupts.caught is None and "problem" not in document and asker.can_ask():
+            waiting = first_waiting(document)
+            if waiting is None or not asker.decide(waiting):
+                break
+            document = self._step("ch-stage", [], document)
+        return document
+
+    def resume(self, told: dict[str, Any]) -> int:
+        """Go on with a run that waited for a person; `told` is what ch-stage tells of it.
+
+        It is judged again, and runs under its own id. Raises Problem when another process is at
+        work on it, or it was done before.
+        """
+        with Interrupts() as interrupts:
+            self._settle()
+            document: Run = told["document"]
+            judged = document.pop("verdict", None)
+            argv = ["--run-id", document["run_id"], "--cwd", document["cwd"]]
+            note = f"goes on after the decision on {told['candidate_id']}"
+            owner = ["--owner-pid", str(os.getpid())]
+            self._call("ch-receipt", ["resume", *argv, *owner, "--note", note], b"")
+            document = self._act(document, interrupts, judged)
+            if document.get("problem", {}).get("kind") == "interrupted":
+                self._call("ch-receipt", [], documents.encode(document))
+                return problems.INTERRUPTED
+            return self._finish(document, None)
+
+    def undo(self, name: str | None) -> dict[str, Any]:
+        """Put back what a candidate changed, and record it; gives the record of the outcome.
+
+        Raises Problem in ch-stage's words.
+        """
+        self._settle()
+        argv = ["undo", "--hold", *([name] if name is not None else [])]
+        record = documents.parse_json(self._call("ch-stage", argv, b""), "an undo")
+        paths = ", ".join(entry["path"] for entry in record["entries"])
+        argv = ["Undone", "--run-id", record["run_id"], "--cwd", _folder_of(record)]
+        note = f"put back: {paths}"[:600]
+        self._call("ch-receipt", ["happened", *argv, "--note", note], b"")
+        self._call("ch-stage", ["settled", record["candidate_id"]], b"")
+        return record  # type: ignore[no-any-return]
 
     def _complain(self, problem: Problem) -> None:
         section = problem.section("clip-harness")
@@ -301,8 +384,59 @@ def _document(data: bytes) -> Run:
 def _runs(document: Run) -> bool:
     """Whether ch-exec will run its command."""
     verdict = document.get("verdict")
-    allowed = verdict is not None and verdict["decision"] == "allow"
-    return allowed and "problem" not in document and document["payload"]["kind"] == "command"
+    if verdict is None or verdict["decision"] == "deny" or "problem" in document:
+        return False
+    if document["payload"]["command"] is None or first_waiting(document) is not None:
+        return False
+    refused = ("reject", "cancelled")
+    return all(entry["decision"] not in refused for entry in document.get("decisions", ()))
+
+
+def first_waiting(document: Run) -> str | None:
+    """The candidate of a document that waits for a decision; None when none does."""
+    return next(
+        (c["candidate_id"] for c in document.get("candidates", ()) if c["status"] == "pending"),
+        None,
+    )
+
+
+def _is_untouched(document: Run) -> bool:
+    """Whether nothing was changed and nothing waits, so that a stop leaves nothing to tell."""
+    return "applied" not in document and first_waiting(document) is None
+
+
+def stricter(document: Run, judged: Verdict | None) -> Run:
+    """`document` under the stricter of its verdict and the one it was staged under."""
+    order = ("allow", "ask", "deny")
+    verdict = document.get("verdict")
+    if judged is None or verdict is None or "problem" in document:
+        return document
+    if order.index(judged["decision"]) > order.index(verdict["decision"]):
+        document["verdict"] = judged
+    return document
+
+
+def recovered(record: dict[str, Any]) -> str:
+    """What a recovered apply or undo came to, in a sentence."""
+    paths = ", ".join(entry["path"] for entry in record["entries"])
+    what = {"apply": "applying it", "undo": "undoing it"}[record["act"]]
+    if record["state"] == "done":
+        return f"{what} was cut off after all was done: {paths}"
+    note = f"; {record['note']}" if record["note"] is not None else ""
+    return f"{what} was cut off, and the files were put back: {paths}{note}"
+
+
+def _folder_of(record: dict[str, Any]) -> str:
+    """A folder that the files of an apply lie in."""
+    return os.path.dirname(record["entries"][0]["abs_path"]) if record["entries"] else "/"
+
+
+def _has_files(folder: str) -> bool:
+    """Whether anything lies in `folder`; cheap enough for the start of every run."""
+    try:
+        return any(name.endswith(".json") for name in os.listdir(folder))
+    except FileNotFoundError:
+        return False
 
 
 def _outcome(document: Run) -> str:
