@@ -182,9 +182,16 @@ def keys(subject: Subject, *, has_code: bool, edited: int = 0) -> list[tuple[str
     return [*found, ("r", "reject"), (LATER, "later"), ("?", "show it again")]
 
 
-def key_rows(found: list[tuple[str, str]]) -> list[Row]:
-    """The keys, as lines of the prompt."""
-    return [(KEYS, "  ".join(f"[{key}] {does}" for key, does in found))]
+def key_rows(found: list[tuple[str, str]], width: int) -> list[Row]:
+    """The keys, as lines of at most `width` columns where they fit; none is torn apart."""
+    rows: list[str] = []
+    for key, does in found:
+        item = f"[{key}] {does}"
+        if rows and len(rows[-1]) + 2 + len(item) < width:
+            rows[-1] += f"  {item}"
+        else:
+            rows.append(item)
+    return [(KEYS, row) for row in rows]
 
 
 def surface(subject: Subject) -> list[Row]:

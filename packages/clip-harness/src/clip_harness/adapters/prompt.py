@@ -240,7 +240,7 @@ class _Conversation:
         return review.keys(self._subject, has_code=has_code, edited=len(self._copies.changed()))
 
     def _offer(self) -> None:
-        self._terminal.put(review.key_rows(self._keys()))
+        self._terminal.put(review.key_rows(self._keys(), self._terminal.width()))
 
     def _say(self, text: str) -> None:
         self._terminal.put([(review.NOTE, text)])
