@@ -82,4 +82,6 @@ def _told(
 
 
 def _size(data: bytes | None) -> str:
-    return "nothing" if data is None else f"{len(data):,} bytes"
+    if data is None:
+        return "nothing"
+    return "1 byte" if len(data) == 1 else f"{len(data):,} bytes"

@@ -6,6 +6,7 @@ Pure, and linear in the size of the file: whole lines are looked up, not compare
 from __future__ import annotations
 
 import re
+from itertools import compress, count
 
 # Lines that stand all over a file say nothing about the place.
 COMMON = 50
@@ -26,6 +27,8 @@ def describe(text: str, wanted: str) -> str:
     if numbered is not None:
         return numbered
     start = _start(lines, rows)
+    if start is None:
+        start = _by_word(text, rows)
     if start is None:
         return f"nothing like it is in the file; {RESEND}"
     nearest = f"the nearest text is on line {start + 1}"
@@ -81,22 +84,22 @@ def _key(line: str) -> str:
 
 def _start(lines: list[str], rows: list[str]) -> int | None:
     """The line (from 0) where most of `rows` would stand; None when nothing is like them."""
-    keys = {_key(row) for row in rows} - {""}
-    where: dict[str, list[int]] = {}
-    for number, line in enumerate(lines):
-        key = _key(line)
-        if key in keys:
-            found = where.setdefault(key, [])
-            if len(found) <= COMMON:
-                found.append(number)
+    where: dict[str, list[int]] = {_key(row): [] for row in rows}
+    where.pop("", None)
+    alike = {line: key for line in set(lines) if (key := _key(line)) in where}
+    for number in compress(count(), map(alike.__contains__, lines)):
+        found = where[alike[lines[number]]]
+        if len(found) < COMMON:
+            found.append(number)
+        else:
+            # those that follow are looked at no more
+            del alike[lines[number]]
     votes: dict[int, int] = {}
     for offset, row in enumerate(rows):
         for number in where.get(_key(row), ()):
             if number >= offset:
                 votes[number - offset] = votes.get(number - offset, 0) + 1
-    if votes:
-        return max(votes, key=lambda start: (votes[start], -start))
-    return _by_word(lines, rows)
+    return max(votes, key=lambda start: (votes[start], -start)) if votes else None
 
 
 def _words(row: str) -> list[str]:
@@ -104,7 +107,7 @@ def _words(row: str) -> list[str]:
     return sorted(set(re.findall(r"\w{3,}", row)), key=lambda word: (-len(word), word))
 
 
-def _by_word(lines: list[str], rows: list[str]) -> int | None:
+def _by_word(text: str, rows: list[str]) -> int | None:
     """The place by the longest words, where no whole line is the same."""
     words = [
         (-len(word), offset, word)
@@ -112,9 +115,9 @@ def _by_word(lines: list[str], rows: list[str]) -> int | None:
         for word in _words(row[:10_000])[:10]
     ]
     for _length, offset, word in sorted(words)[:10]:
-        number = next((n for n, line in enumerate(lines) if word in line), None)
-        if number is not None:
-            return max(0, number - offset)
+        place = text.find(word)
+        if place >= 0:
+            return max(0, text.count("\n", 0, place) - offset)
     return None
 
 

@@ -399,6 +399,14 @@ def _misfit(path: str, base: bytes | None, patch: Patch) -> Problem:
             "make the patch against it, or delete it with a file fence and op: delete",
         )
     for number, hunk in enumerate(patch.hunks, 1):
+        place = _places(data, hunk, 1)[0]
+        if hunk.starts[0] <= 1 and place:
+            line = data.count(b"\n", 0, place) + 1
+            return refused(
+                path,
+                f"does not begin with the old lines of hunk {number}: they are on line {line}",
+                "fix the numbers after @@, or send an edit fence",
+            )
         if not hunk.is_closed():
             return refused(
                 path,
