@@ -144,6 +144,202 @@ def test_what_is_no_file_is_refused(project):
     assert refusal([file_change("pipe", "x")], project)[1] == "pipe is a pipe, not a file"
 
 
+def staged(change, folder):
+    (item,) = staging.stage([change], str(folder), str(folder))
+    return {name: getattr(item, name) for name in staging.Staged.__slots__}
+
+
+def test_what_is_staged_holds_the_file_as_it_is_and_as_it_would_be(project):
+    (project / "run").write_bytes(b"a\r\n")
+    (project / "run").chmod(0o751)
+    assert staged(file_change("./x/..//run", "b\n", "create"), project) == {
+        "path": "run",
+        "abs_path": str(project / "run"),
+        "declared_op": "create",
+        "actual_op": "UPDATE",
+        "mismatch": True,
+        "base": b"a\r\n",
+        "base_mode": 0o751,
+        "candidate": b"b\n",
+        "lines_added": 1,
+        "lines_removed": 1,
+        "diff": b"--- a/run\n+++ b/run\n@@ -1 +1 @@\n-a\r\n+b\n",
+    }
+    assert (project / "run").read_bytes() == b"a\r\n"
+
+
+@pytest.mark.parametrize(
+    ("exists", "declared", "content", "actual", "mismatch"),
+    [
+        (False, "auto", "x\n", "NEW", False),
+        (False, "create", "x\n", "NEW", False),
+        (False, "update", "x\n", "NEW", True),
+        (True, "auto", "y\n", "UPDATE", False),
+        (True, "create", "y\n", "UPDATE", True),
+        (True, "update", "y\n", "UPDATE", False),
+        (True, "auto", "x\n", "NO-CHANGE", False),
+        (True, "create", "x\n", "NO-CHANGE", True),
+        (True, "update", "x\n", "NO-CHANGE", False),
+        (True, "delete", None, "DELETE", False),
+        (True, "auto", "", "UPDATE", False),
+    ],
+)
+def test_what_is_declared_is_compared_with_the_disk(
+    exists, declared, content, actual, mismatch, project
+):
+    if exists:
+        (project / "n").write_text("x\n")
+    found = staged(file_change("n", content, declared), project)
+    assert (found["actual_op"], found["mismatch"]) == (actual, mismatch)
+
+
+def test_links_that_lead_nowhere_or_in_circles_are_refused(project):
+    (project / "loop").symlink_to("loop")
+    (project / "one").symlink_to("two")
+    (project / "two").symlink_to("one")
+    (project / "dangling").symlink_to("not-there")
+    said = {
+        path: refusal([file_change(path, "x")], project)
+        for path in ("loop", "dangling", "loop/a", "one/b/c")
+    }
+    assert said == {
+        "loop": ("refused", "loop is a symbolic link, not a file"),
+        "dangling": ("refused", "dangling is a symbolic link, not a file"),
+        "loop/a": ("refused", "loop/a leads through a link that leads to itself"),
+        "one/b/c": ("refused", "one/b/c leads through a link that leads to itself"),
+    }
+
+
+def test_back_out_of_a_link_is_not_where_it_seems(project):
+    """A shell takes `in/..` as the folder above the one the link leads to."""
+    (project / "deep" / "er").mkdir(parents=True)
+    (project / "in").symlink_to("deep/er")
+    assert refusal([file_change("in/../a", "x")], project) == (
+        "refused",
+        "in/../a leads through a link and back with .., to another place",
+    )
+    assert staged(file_change("deep/er/../a", "x"), project)["abs_path"] == str(
+        project / "deep" / "a"
+    )
+
+
+def test_no_working_folder_inside_git(project):
+    (project / ".git" / "hooks").mkdir(parents=True)
+    hooks = project / ".git" / "hooks"
+    assert refusal([file_change("pre-commit", "x")], hooks) == (
+        "refused",
+        "pre-commit leads into .git, which no payload may change",
+    )
+
+
+@pytest.mark.parametrize(
+    ("there", "path", "said"),
+    [
+        ("README.md", "readme.md", "'README.md'"),
+        ("Src/a", "src/b", "'Src'"),
+        ("a/B/c", "a/b/c", "'a/B'"),
+        ("stra\u00dfe", "STRASSE", "'stra\\xdfe'"),
+        ("\u00e9", "e\u0301", "'\\xe9'"),
+        ("e\u0301/x", "\u00e9/y", "'e\\u0301'"),
+        ("\u00c9", "e\u0301", "'\\xc9'"),
+    ],
+)
+def test_a_look_alike_is_never_made(there, path, said, project):
+    build(project, {there: "x"})
+    assert refusal([file_change(path, "y")], project) == (
+        "refused",
+        f"{path} is spelled otherwise on the disk: {said}",
+    )
+
+
+def test_of_two_spellings_that_are_there_each_is_itself(project):
+    build(project, {"a": "1", "A": "2"})
+    if (project / "a").read_text() == "2":
+        pytest.skip("this disk folds case")
+    assert staged(file_change("a", "x"), project)["base"] == b"1"
+    assert staged(file_change("A", "x"), project)["base"] == b"2"
+
+
+def test_large_files_are_refused_before_and_after(project, monkeypatch):
+    with open(project / "big", "wb") as file:
+        file.truncate((64 << 20) + 1)
+    assert refusal([file_change("big", "x")], project) == (
+        "refused",
+        "big is larger than 67,108,864 bytes",
+    )
+    monkeypatch.setattr(staging, "LIMIT_BYTES", 10)
+    assert refusal([file_change("a", "x" * 11)], project) == (
+        "refused",
+        "a would be larger than 10 bytes",
+    )
+    assert staged(file_change("a", "x" * 10), project)["actual_op"] == "NEW"
+
+
+def test_half_a_surrogate_pair_is_no_text(project):
+    (project / "n").write_text("a\n")
+    edit = {"kind": "edit", "old_string": "a", "new_string": "\ud800", "replace_all": False}
+    diff = "@@ -1 +1 @@\n-a\n+\udfff\n"
+    for change in (
+        file_change("n", "\ud800"),
+        {"path": "n", "op": "auto", **edit},
+        {"path": "n", "op": "auto", "kind": "patch", "diff": diff},
+    ):
+        assert refusal([change], project) == (
+            "refused",
+            "n would hold half of a surrogate pair, which is no text",
+        )
+
+
+def test_the_longest_names_are_taken(project):
+    for name in ("x" * 255, "\u00e9" * 127 + "x"):
+        assert staged(file_change(name, "x"), project)["path"] == name
+    for name in ("x" * 256, "\u00e9" * 128, "a/" * 2050 + "b"):
+        kind, message = refusal([file_change(name, "x")], project)
+        assert (kind, message[60:]) == ("refused", "\u2026 is a longer name than the disk takes")
+
+
+STEPS = st.lists(
+    st.sampled_from(
+        ["a", "A", "d", "d/a", "in", "out", "loop", "file", "fifo", "..", ".", "", "~", ".git", "git",
+         ".GIT", "new", "e\u0301", "\u00e9", " ", "a b", "-x", "*", "\u202e", "x\n"]
+    ),
+    min_size=1,
+    max_size=6,
+).map("/".join)  # fmt: skip
+
+
+@settings(STEADY, max_examples=400)
+@given(path=st.one_of(STEPS, STEPS.map(lambda path: "/" + path)), absolute=st.booleans())
+def test_a_path_means_what_a_shell_takes_it_for_or_is_refused(path, absolute):
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(os.path.realpath(folder), "work", "project")
+        (project / "d").mkdir(parents=True)
+        (project / ".git").mkdir()
+        for name in ("file", "d/a", "\u00e9"):
+            (project / name).write_text("old\n")
+        os.mkfifo(project / "fifo")
+        links = {"in": "d", "out": "..", "loop": "loop", "git": ".git"}
+        for name, to in links.items():
+            (project / name).symlink_to(to)
+        said = f"{project}/{path}" if absolute else path
+        before = names(Path(folder))
+        found, problem = outcome(
+            lambda: staging.stage([file_change(said, "new\n")], str(project), str(project))
+        )
+        assert names(Path(folder)) == before
+        if problem is not None:
+            assert problem.kind == "refused"
+            return
+        (item,) = found
+        assert item.abs_path == os.path.realpath(os.path.join(project, said))
+        assert item.abs_path.startswith(f"{project}/")
+        assert ".git" not in item.abs_path.split("/")
+        assert (item.base is None) == (not os.path.lexists(item.abs_path))
+        assert os.path.normpath(os.path.join(project, item.path)) == os.path.join(
+            project, item.path
+        )
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_file_that_cannot_be_read_is_named(project):
     (project / "a").write_text("x")
