@@ -256,7 +256,7 @@ def fresh(folder):
     """An empty virtual environment; the packages we depend on are those of this interpreter."""
     venv.create(folder, with_pip=False, symlinks=True)
     site = next(folder.glob("lib/python*/site-packages"))
-    for entry in ("jsonschema", "shfmt-py"):
+    for entry in ("jsonschema", "shfmt-py", "rich"):
         _lend(entry, site, set())
     return folder
 

@@ -46,6 +46,10 @@ MAY_WRITE = {
     ("ch_exec/live.py", "O_WRONLY"): "the terminal, for the live view",
     ("ch_exec/record.py", "O_APPEND"): "a flag of a descriptor that files.py has created",
     ("ch_receipt/capture.py", "rmdir"): "the empty folder of a run that could not be recorded",
+    ("ch_stage/isolated.py", None): "a temporary folder for git; no state",
+    ("clip_harness/adapters/prompt.py", None): "the terminal",
+    ("clip_harness/adapters/editor.py", None): "copies that other programs are lent; no state",
+    ("clip_harness/flows/asking.py", "rmtree"): "the edited copies, once they are kept",
     ("clip_harness/adapters/bounded.py", "TemporaryFile"): "nameless, for a program's output",
     ("clip_harness/adapters/wsl.py", "TemporaryDirectory"): "what the Windows side reads; no state",
     ("clip_harness/adapters/terminal.py", "O_WRONLY"): "the terminal, for OSC 52",
@@ -63,10 +67,11 @@ MAY_START = {
     "ch_exec/supervise.py": "runs the command",
     "ch_exec/descendants.py": "asks ps for the processes where there is no /proc",
     "ch_exec/backends/": "run the command elsewhere",
+    "ch_stage/isolated.py": "calls git",
     "ch_gate/shfmt.py": "asks shfmt for the syntax tree",
     "ch_contract/processes.py": "asks ps for a start time where there is no /proc",
     "clip_harness/runners.py": "starts the tools with --runner spawn",
-    "clip_harness/adapters/": "ask clipboard and terminal programs",
+    "clip_harness/adapters/": "ask clipboard, terminal and editor programs",
 }
 
 VAGUE_NAMES = {

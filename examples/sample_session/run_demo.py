@@ -9,6 +9,7 @@ a state folder and a project of its own, which are removed at the end.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -30,12 +31,12 @@ STEPS = (
     ("A command on the deny list never runs", "```shell\nsudo reboot\n```\n", 2),
     ("A command that changes files waits for a review", "```shell\nrm notes.txt\n```\n", 3),
     (
-        "A file change is refused: this version cannot review it yet",
-        "```file\npath: notes.txt\nop: update\nnew text\n```\n",
-        1,
+        "So does a file change; what would change is shown line by line",
+        "```edit\npath: notes.txt\nold_string:\nsecond line\nnew_string:\na better line\n```\n",
+        3,
     ),
     (
-        "So is a goal",
+        "A goal is refused: this version cannot keep it yet",
         "```shell\nsession: demo\naction: goal-set\nShip the release\n```\n",
         1,
     ),
@@ -97,13 +98,35 @@ def session(folder: Path) -> int:
         if done.returncode != expected:
             wrong += 1
             print(f"!!! expected exit {expected}\n{done.stderr}")
+    wrong += decide(program, project, environment)
     print("\n=== What the ledger holds", flush=True)
     for words in (["receipt", "--summary"], ["receipt", "verify"]):
         if subprocess.run([*program, *words], cwd=project, env=environment, check=False).returncode:
             wrong += 1
     untouched = (project / "notes.txt").read_text() == "first line\nsecond line\n"
-    print(f"\nnotes.txt is {'untouched' if untouched else 'CHANGED'}.")
+    print(f"\nnotes.txt is {'as before' if untouched else 'CHANGED'}.")
     return wrong + (not untouched)
+
+
+def decide(program: list[str], project: Path, environment: dict[str, str]) -> int:
+    """Accept the file change that waits, then undo it; gives the number of surprises."""
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [*program, *words], cwd=project, env=environment, stdout=subprocess.PIPE, check=False
+        )
+        return done.stdout.decode()
+
+    print("\n=== Later the person looks at what waits", flush=True)
+    print(run("candidate", "list").rstrip())
+    lines = [json.loads(line) for line in run("candidate", "list", "--json").splitlines()]
+    names = [line["candidate_id"] for line in lines if line["manifest"]["kind"] == "changes"]
+    print("\n=== ... accepts the file change: this is copied for the chat", flush=True)
+    print(run("candidate", "review", names[0], "--decision", "accept").rstrip())
+    changed = (project / "notes.txt").read_text() == "first line\na better line\n"
+    print("\n=== ... and thinks better of it", flush=True)
+    print(run("undo").rstrip())
+    return int(len(names) != 1) + int(not changed)
 
 
 def main() -> int:

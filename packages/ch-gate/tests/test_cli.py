@@ -258,8 +258,8 @@ def test_explain(run_tool, project):
         "   class: read\n"
         "   no rule objects\n"
         "verdict: ask (mutation)\n"
-        "  Held: rm x looks as if it changes something; a person must accept it. Ask the person to "
-        "run it by hand, or go on without it.\n"
+        "  Held: rm x looks as if it changes something; a person must accept it. To change the "
+        "text of a file, send an edit, patch or file block.\n"
         "to make it pass: accept it in a review, or add an entry for it to allowlist (a non-empty "
         "allow list holds every command it does not name)\n"
     )

@@ -74,7 +74,7 @@ def test_a_reason_says_what_to_do_and_where():
         "rule": "mutation",
         "reason": (
             "Held: rm -r build >/dev/null looks as if it changes something; a person must accept "
-            "it. Ask the person to run it by hand, or go on without it."
+            "it. To change the text of a file, send an edit, patch or file block."
         ),
         "note": None,
         "source": "policy",
@@ -90,8 +90,8 @@ def test_a_strict_sandbox_says_why_the_allow_list_is_not_enough():
     assert part["matches"] == [{"rule": "mutation", "text": "rm x", "span": [4, 8]}]
     assert part["reason"] == (
         "Held: rm x is on the allow list and looks as if it changes something. With shell_sandbox "
-        "strict it runs in a sandbox only, which this version has not. Ask the person to run it by "
-        "hand, or go on without it."
+        "strict it runs in a sandbox only, which this version has not. To change the text of "
+        "a file, send an edit, patch or file block."
     )
 
 

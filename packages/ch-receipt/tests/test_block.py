@@ -42,7 +42,12 @@ def test_a_document_is_told_as_its_file_says(path):
         document["verdict"] = verdict(case["verdict"]["decision"], *parts, left_out=left_out)
     laid_over(document, case.get("document", {}))
     documents.check(document, "run.schema.json#/$defs/parsed", path.name)
-    text = block(document, case.get("output", ""), no_receipt=case.get("no_receipt"))
+    text = block(
+        document,
+        case.get("output", ""),
+        diffs=case.get("diffs"),
+        no_receipt=case.get("no_receipt"),
+    )
     assert text == path.with_suffix(".txt").read_text()
 
 

@@ -918,3 +918,114 @@ def test_tail_tells_an_edited_line_as_what_it_is(state, run_tool, raw, shown):
     assert (done.stderr, done.code) == ("", 0)
     assert len(done.stdout.splitlines()) == 1
     assert shown is None or done.stdout == shown + "\n"
+
+
+def reviewed(executed, tmp_path, *, decided):
+    """A run document with a candidate that waits, or was accepted and applied."""
+    path = tmp_path / "output.txt"
+    path.write_bytes(b"")
+    document = executed("make", path, b"", exit_code=0, exit_desc="exit 0")
+    del document["result"]
+    document["payload"].update(
+        kind="changes",
+        command=None,
+        changes=[{"path": "n.txt", "kind": "file", "op": "auto", "content": "x"}],
+    )
+    document["verdict"]["decision"] = "ask"
+    document["candidates"] = [
+        {
+            "candidate_id": f"{RUN}-files",
+            "kind": "changes",
+            "status": "resolved" if decided else "pending",
+            "dir": "/s",
+            "entries": [],
+            "command": None,
+            "reason": None,
+            "writes": None,
+            "protected": [],
+            "settings_digest": "0" * 64,
+        }
+    ]
+    document["decisions"] = []
+    if decided:
+        document["decisions"] = [
+            {
+                "candidate_id": f"{RUN}-files",
+                "decision": "accept",
+                "reason": None,
+                "accepted_files": None,
+                "subject_sha256": "a" * 64,
+                "by": "terminal",
+                "at": "2026-11-30T12:00:00.000+00:00",
+            }
+        ]
+        document["applied"] = {
+            "entries": [{"path": "n.txt", "outcome": "NEW", "sha256": "b" * 64}],
+            "rolled_back": False,
+        }
+    return document
+
+
+def test_a_run_that_waited_and_went_on_is_counted_once(state, run_tool, executed, tmp_path):
+    run_tool(main, ["append"], reviewed(executed, tmp_path, decided=False))
+    found = json.loads(run_tool(main, ["summary", "--json"]).stdout)
+    assert (found["runs"], found["decisions"]) == (0, {"ask": 1})
+    resume = ["resume", "--run-id", RUN, "--cwd", "/w", "--note", "goes on"]
+    assert run_tool(main, resume).code == 0
+    assert (state / "open" / f"{RUN}.json").exists()
+    again = run_tool(main, resume)
+    assert (again.stdout, again.code) == ("", 75)
+    run_tool(main, ["append"], reviewed(executed, tmp_path, decided=True))
+    assert not (state / "open" / f"{RUN}.json").exists()
+    found = json.loads(run_tool(main, ["summary", "--json"]).stdout)
+    assert (found["runs"], found["decisions"]) == (1, {"ask": 1})
+    assert [line["event"] for line in lines_of(state)[1:]] == [
+        "ReviewDecision",
+        "RunResumed",
+        "PostRun",
+    ]
+    told = run_tool(main, ["show", "--run", RUN]).stdout.splitlines()
+    assert told[0].endswith(f"waits for a review · {RUN}-files")
+    assert told[2].endswith("accept · 1 new")
+
+
+def test_a_resumed_run_whose_process_died_ends_and_says_what_became_of_its_files(
+    state, run_tool, executed, tmp_path, project
+):
+    """The earlier line that it waits is no end of it."""
+    run_tool(main, ["append"], reviewed(executed, tmp_path, decided=False))
+    with subprocess.Popen(["sleep", "60"]) as process:
+        argv = ["resume", "--run-id", RUN, "--cwd", "/w", "--note", "on"]
+        assert run_tool(main, [*argv, "--owner-pid", str(process.pid)]).code == 0
+        assert run_tool(main, ["recover"]).stdout == ""
+        process.kill()
+    folder = state / "candidates" / f"{RUN}-files"
+    folder.mkdir(parents=True)
+    record = {
+        "format": "clip-harness/apply@1",
+        "candidate_id": f"{RUN}-files",
+        "run_id": RUN,
+        "act": "apply",
+        "state": "done",
+        "at": "2026-11-30T12:00:00.000+00:00",
+        "pid": 4711,
+        "entries": [],
+        "made": [],
+        "emptied": [],
+        "note": None,
+    }
+    (folder / "applied.json").write_text(json.dumps(record))
+    assert "indeterminate" in run_tool(main, ["recover"]).stdout
+    assert lines_of(state)[-1]["note"] == (
+        "the process that answered for it died; its file changes were applied;"
+        " nobody can tell whether its command was started"
+    )
+    (folder / "applied.json").write_text("{")
+    assert run_tool(main, ["recover"]).stdout == ""
+
+
+@pytest.mark.parametrize("words", [[], ["Applied"], ["PostRun"]])
+def test_only_what_happens_later_is_recorded_by_name(run_tool, state, words):
+    done = run_tool(main, ["happened", *words, "--run-id", RUN, "--cwd", "/w", "--note", "x"])
+    assert (done.stdout, done.code) == ("", 64)
+    assert not state.exists()

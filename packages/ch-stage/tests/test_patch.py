@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from ch_contract.problems import Problem
-from ch_stage.patch import patched
+from ch_stage.patch import patched, read
 
 STEADY = settings(
     deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -423,3 +423,53 @@ def test_a_patch_that_takes_a_megabyte_for_another(tmp_path):
     started = time.perf_counter()
     assert patched("n.txt", old, text) == new
     assert time.perf_counter() - started < 20
+
+
+def spliced(base, text):
+    """What a patch makes of `base`, without git: each hunk at its one place, or at its number."""
+    lines = base.split(b"\n")
+    made, done = [], 0
+    for hunk in read("n.txt", text).hunks:
+        old, new = (
+            [row[1:].encode() for row in hunk.rows if row[:1] in (" ", sign)] for sign in "-+"
+        )
+        fits = [
+            start
+            for start in range(len(lines) - len(old) + 1)
+            if lines[start : start + len(old)] == old
+        ]
+        place = fits[0] if len(fits) == 1 else hunk.starts[0] - bool(old)
+        assert place in fits
+        assert place >= done
+        made += [*lines[done:place], *new]
+        done = place + len(old)
+    return b"\n".join([*made, *lines[done:]])
+
+
+@settings(STEADY, max_examples=400)
+@given(old=REPEATING, new=REPEATING, above=st.integers(0, 4), data=st.data())
+def test_a_damaged_patch_is_refused_or_goes_where_it_must(old, new, above, data, project):
+    """Lines of it lost, doubled or changed places, numbers changed, or lines added to the file."""
+    assume(old != new)
+    rows = diff_of(project, old, new, f"-U{data.draw(st.integers(1, 3))}").splitlines()[2:]
+    for _ in range(data.draw(st.integers(0, 2))):
+        place = data.draw(st.integers(0, len(rows) - 1))
+        kind = data.draw(st.sampled_from(["lost", "doubled", "swapped", "number"]))
+        if kind == "number":
+            places = [at for at, row in enumerate(rows) if row.startswith("@@")]
+            if places:
+                at = data.draw(st.sampled_from(places))
+                other = str(data.draw(st.integers(0, 40)))
+                rows[at] = re.sub(r"\d+", other, rows[at], count=1)
+        elif kind == "swapped":
+            rows[place : place + 2] = reversed(rows[place : place + 2])
+        else:
+            rows[place : place + 1] = [rows[place]] * (2 * (kind == "doubled"))
+        assume(rows)
+    text = "".join(f"{row}\n" for row in rows)
+    base = b"b\n" * above + old
+    after, problem = outcome(base, text)
+    if problem is None:
+        assert after == spliced(base, text)
+    else:
+        assert problem.kind == "refused"

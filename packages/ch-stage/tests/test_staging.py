@@ -394,3 +394,32 @@ def test_forty_edits_of_a_megabyte_are_staged_and_shown_in_time(project):
     spent = time.perf_counter() - started
     assert [(item.lines_added, item.lines_removed) for item in items] == [(1, 1)] * 40
     assert spent < 4, spent
+
+
+@pytest.mark.heavy
+def test_a_patch_of_a_hundred_hunks_on_ten_megabytes_in_time(project):
+    """Under a second on an idle machine; twice that here."""
+    lines = [f"line {number} of a file that is ten megabytes long\n" for number in range(200_000)]
+    (project / "n.txt").write_text("".join(lines))
+    text = "--- a/n.txt\n+++ b/n.txt\n"
+    for place in range(1000, 200_000, 2000):
+        before, line, behind = lines[place - 1 : place + 2]
+        text += f"@@ -{place},3 +{place},3 @@\n {before}-{line}+changed\n {behind}"
+    change = {"path": "n.txt", "kind": "patch", "op": "auto", "diff": text}
+    started = time.perf_counter()
+    (item,) = staging.stage([change], str(project), str(project))
+    spent = time.perf_counter() - started
+    assert (item.lines_added, item.lines_removed) == (100, 100)
+    assert spent < 2, spent
+
+
+@pytest.mark.heavy
+def test_a_path_below_a_folder_of_many_names_in_time(project):
+    """A folder is listed once, however many changes lie in it."""
+    for number in range(5000):
+        (project / f"f{number}").touch()
+    changes = [file_change(f"new{number}", "x") for number in range(200)]
+    started = time.perf_counter()
+    assert len(staging.stage(changes, str(project), str(project))) == 200
+    spent = time.perf_counter() - started
+    assert spent < 2, spent

@@ -279,8 +279,8 @@ def test_a_file_changed_since_is_never_written_over(change, project, state, path
     (project / path).write_bytes(b"mine\n")
     before = tree(project)
     said = (
-        f"ch-stage: {path}: changed since it was staged — nothing was changed; let the payload be"
-        " made for the file as it is now\n"
+        f"ch-stage: {path}: changed since it was staged — nothing was changed; read the file"
+        " as it is now, and send the change again\n"
     )
     assert call("apply", NAME) == (1, "", said)
     assert tree(project) == before

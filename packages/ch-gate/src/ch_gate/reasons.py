@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .findings import Finding
 
-# Reviewed file changes will be the better way; until ch-stage can stage them, this one works.
-ROUTE = "Ask the person to run it by hand, or go on without it."
+# What such a block changes is shown line by line before anybody accepts it.
+ROUTE = "To change the text of a file, send an edit, patch or file block."
 
 
 # What each rule of the floor says: what it saw, and a way that works.

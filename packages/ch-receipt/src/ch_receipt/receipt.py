@@ -23,6 +23,7 @@ FIELDS = (
 END_EVENTS = frozenset(
     {"PreRun", "ReviewDecision", "PostRun", "PostRunFailure", "RunClosed", "RunIndeterminate"}
 )
+WAITING = "ReviewDecision"
 RESUMED = "RunResumed"
 COUNTED = {
     "NEW": "new",
@@ -69,7 +70,7 @@ def event_of(document: Run) -> str:
     problem = document.get("problem")
     applied = document.get("applied")
     if problem is None and any(c["status"] == "pending" for c in document.get("candidates", ())):
-        return "ReviewDecision"
+        return WAITING
     if result is not None:
         succeeded = result["exit_code"] == 0 and not result["timed_out"] and not result["cancelled"]
         return "PostRun" if succeeded and problem is None else "PostRunFailure"

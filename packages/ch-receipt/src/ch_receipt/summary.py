@@ -6,7 +6,7 @@ import json
 import os
 
 from . import clean, ledger
-from .receipt import END_EVENTS
+from .receipt import END_EVENTS, RESUMED, WAITING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def summarise(state: str) -> Summary:
         "unreadable": 0,
         "earlier": _earlier(os.path.join(state, ledger.EARLIER)),
     }
+    resumed: set[object] = set()
     for raw in ledger.forwards(ledger.ledger_path(state)):
         line = ledger.parse(raw)
         if line is None:
@@ -39,8 +40,14 @@ def summarise(state: str) -> Summary:
             found["last_at"] = _unicode(at)
             found["first_at"] = found["first_at"] or found["last_at"]
         _count(found["events"], line["event"])
+        if line["event"] == RESUMED:
+            resumed.add(line.get("run_id"))
         if line["event"] in END_EVENTS:
-            found["runs"] += 1
+            # one that waits for a person has not ended yet
+            found["runs"] += line["event"] != WAITING
+            if line.get("run_id") in resumed:
+                # it was counted when it was held
+                continue
             verdict = line.get("verdict")
             if isinstance(verdict, dict):
                 _count(found["decisions"], verdict.get("decision"))

@@ -161,7 +161,7 @@ def _keep(
     try:
         with files.folder_once(path) as folder:
             for name in sorted({os.path.dirname(name) for name, _data in contents}):
-                os.mkdir(os.path.join(folder, name), 0o700)
+                files.private_folder(os.path.join(folder, name))
             for name, data in contents:
                 files.write_new(os.path.join(folder, name), data)
             files.write_new(os.path.join(folder, "document.json"), documents.encode(judged))

@@ -61,7 +61,7 @@ class Stale(Problem):
         self,
         paths: list[str],
         why: str,
-        hint: str = "nothing was changed; let the payload be made for the file as it is now",
+        hint: str = "nothing was changed; read the file as it is now, and send the change again",
     ) -> None:
         super().__init__("refused", f"{', '.join(paths)}: {why}", hint)
         self.paths = paths

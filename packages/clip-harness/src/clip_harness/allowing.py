@@ -52,7 +52,7 @@ def allow(cwd: str, project: str | None, pattern: str, runner: Runner) -> str:
     written = (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode()
     announce()
     if not os.path.isdir(os.path.dirname(path)):
-        os.mkdir(os.path.dirname(path))
+        files.make_folder(os.path.dirname(path))
     files.write_atomic(path, written, 0o644)
     # these very bytes are the person's: they were trusted before, and the entry was just given
     trust.add(places.state_dir(), trust.folder_of(path), hexdigest(written), lambda: None)

@@ -423,25 +423,23 @@ def candidate(argv: list[str], call: Call) -> int:
     """Look at what waits for a decision, and decide."""
     from clip_harness import candidates
 
-    action, rest = (argv[0], argv[1:]) if argv else ("", argv)
-    if action not in candidates.ACTIONS and action not in ("--help", "-h"):
-        raise Problem(
-            "usage",
-            f"candidate: unknown action {action!r}" if action else "candidate: which action?",
-            f"it is one of: {', '.join(candidates.ACTIONS)}",
-        )
-    if action not in candidates.ACTIONS:
-        rest = argv
-    paths, rest = _repeated(rest, "--file")
+    paths, rest = _repeated(argv, "--file")
     known = {
         "--decision": True, "--reason": True, "--all": False, "--json": False, "--no-copy": False
     }  # fmt: skip
-    parsed = _flags(rest, known, call, CANDIDATE_USAGE, most=1)
+    parsed = _flags(rest, known, call, CANDIDATE_USAGE, most=2)
     if parsed is None:
         return problems.OK
     flags, words = parsed
+    action, name = [*words, None, None][:2]
+    if action not in candidates.ACTIONS:
+        raise Problem(
+            "usage",
+            "candidate: which action?" if action is None else f"unknown action {action!r}",
+            f"it is one of: {', '.join(candidates.ACTIONS)}",
+        )
     asked = candidates.Asked(
-        name=words[0] if words else None,
+        name=name,
         decision=tool.text_flag(flags, "--decision"),
         reason=tool.text_flag(flags, "--reason"),
         paths=paths,
