@@ -25,6 +25,7 @@ from pathlib import Path
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 BARE = [sys.executable, "-c", "pass"]
 RUNS = 30
+NAMES = ("cold", "disk", "output", "ledger", "stage", "parse", "verdict")
 SLACK = 1.25
 MIB = 1024 * 1024
 # Seconds in which the interpreter starts on the machine that the goals in milliseconds are for.
@@ -273,11 +274,62 @@ def best_of(call, text, runs=7):
     return best
 
 
+def staged(folder):
+    """Staging and rendering of large files, git's processes included."""
+    from ch_stage.staging import stage
+    from clip_harness.review import Entry, diff_rows
+
+    slower = slowness()
+    block = "".join(f"line {number} of the file\n" for number in range(45_000))
+    for number in range(40):
+        Path(folder, f"f{number}.txt").write_text(block)
+    edits = [
+        {
+            "path": f"f{number}.txt",
+            "kind": "edit",
+            "op": "auto",
+            "old_string": "line 20000 of the file",
+            "new_string": "line twenty thousand",
+            "replace_all": False,
+        }
+        for number in range(40)
+    ]
+    lines = [f"line {number} of a file that is ten megabytes long\n" for number in range(210_000)]
+    Path(folder, "big.txt").write_text("".join(lines))
+    text = "--- a/big.txt\n+++ b/big.txt\n"
+    for place in range(1000, 201_000, 2000):
+        before, old, after = lines[place - 1 : place + 2]
+        text += f"@@ -{place},3 +{place},3 @@\n {before}-{old}+changed\n {after}"
+    patch = [{"path": "big.txt", "kind": "patch", "op": "auto", "diff": text}]
+
+    def shown(changes):
+        for item in stage(changes, folder, folder):
+            diff_rows(
+                Entry(
+                    path=item.path,
+                    actual_op=item.actual_op,
+                    declared_op=item.declared_op,
+                    mismatch=item.mismatch,
+                    lines_added=item.lines_added,
+                    lines_removed=item.lines_removed,
+                    diff=item.diff,
+                    diff_path="",
+                    live_path=item.abs_path,
+                    candidate_path=None,
+                )
+            )
+
+    for name, changes, goal in (
+        ("one 10 MB file, a patch of 100 hunks, staged and shown", patch, 1.0),
+        ("40 edits of 1 MB files, staged and shown", edits, 2.0),
+    ):
+        yield Row(name, best_of(shown, changes, runs=3), goal * slower, "s")
+
+
 def later():
     """Rows of the table whose subject is not in this version."""
     for name in (
-        "ch-gate hook on git status", "a patch of 100 hunks; 40 edits of 1 MB files",
-        "goal list over 5,000 goals", "watch with nothing copied",
+        "ch-gate hook on git status", "goal list over 5,000 goals", "watch with nothing copied",
     ):  # fmt: skip
         print(f"{name:58} not in this version")
 
@@ -286,13 +338,14 @@ def main():
     """Measure and print; with --check, 1 when a goal was missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--only", choices=("cold", "disk", "output", "ledger", "parse", "verdict"))
+    parser.add_argument("--only", choices=NAMES)
     options = parser.parse_args()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     parts = {
         "cold": lambda folder: cold_commands(folder, "tmpfs" if memory else "disk"),
         "output": large_output,
         "ledger": ledger,
+        "stage": staged,
     }
     rows = []
     for name, part in parts.items():

@@ -288,7 +288,10 @@ def test_an_accepted_command_runs_and_says_under_what(pipe_step, staged, state):
     document = staged(text, decision="ask", decisions=[accepted])
     done = pipe_step(document, "--exit-code")
     record = json.loads((state / "runs" / document["run_id"] / "run.json").read_bytes())
-    assert (record["approval"], record["approval_id"]) == ("accept-unsandboxed", "r-6a1b2c3d00000001-files")
+    assert (record["approval"], record["approval_id"]) == (
+        "accept-unsandboxed",
+        "r-6a1b2c3d00000001-files",
+    )
     assert (done.document["result"]["approval"], done.code) == ("accept-unsandboxed", 0)
 
 

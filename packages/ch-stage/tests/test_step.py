@@ -351,6 +351,20 @@ def test_a_file_edited_before_the_decision_stops_the_apply(
     assert tree(project) == before
 
 
+def test_another_candidate_that_waits_for_the_same_file_is_named(
+    run_tool, judged, two, decision_file
+):
+    run_tool(main, [], judged(two))
+    second = judged([{**NEW, "path": "n.txt", "op": "update"}])
+    second["run_id"] = "r-00000000000000aa"
+    run_tool(main, [], second)
+    told = json.loads(run_tool(main, ["show", FILES]).stdout)
+    assert [other["candidate_id"] for other in told["others"]] == ["r-00000000000000aa-files"]
+    reject = decision_file({"decision": "reject"})
+    run_tool(main, ["decide", "r-00000000000000aa-files", "--decision-file", reject])
+    assert json.loads(run_tool(main, ["show", FILES]).stdout)["others"] == []
+
+
 def test_a_change_that_cannot_be_staged_is_a_problem_and_leaves_no_candidate(
     run_tool, judged, state
 ):

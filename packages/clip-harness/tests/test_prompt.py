@@ -435,11 +435,3 @@ def test_w_always_allows_after_a_second_key(screen, project, state, user_setting
     found.close()
     again = screen("cat data.txt")
     assert again.code() == 0
-
-
-def test_g_allows_for_the_session(screen, project, state):
-    found = screen("session: demo\nrm data.txt")
-    found.until("[g] allow for session demo")
-    found.press("g")
-    assert found.code() == 74
-    assert list((state / "grants").glob("demo.json"))

@@ -110,7 +110,8 @@ def test_a_command_is_shown_whole_with_its_scope():
         ({"entries": [entry(), entry("b")]}, False, "asverl?"),
         (COMMAND, True, "aurl?"),
         ({**COMMAND, "is_strict": True}, True, "arl?"),
-        ({**COMMAND, "session": "demo", "offer": "make *", "offer_place": "/x"}, True, "auwgrl?"),
+        ({**COMMAND, "session": "demo", "offer": "make *", "offer_place": "/x"}, True, "auwrl?"),
+        ({**COMMAND, "session": "demo", "has_sandbox": True}, True, "augrl?"),
     ],
 )
 def test_which_keys_there_are(more, has_code, found):

@@ -6,6 +6,7 @@ through a process that knows nothing of files.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -154,9 +155,29 @@ def _list(argv: list[str], streams: tool.Streams) -> int:
 def _show(argv: list[str], streams: tool.Streams) -> int:
     manifest = _manifest(argv, streams, {})
     if manifest is not None:
-        line = _told(places.state_dir(), manifest[0])
+        state = places.state_dir()
+        line = _told(state, manifest[0])
+        line["others"] = _others(state, manifest[0])
         documents.put(streams.stdout, documents.encode(line))
     return problems.OK
+
+
+def _others(state: str, manifest: CandidateManifest) -> list[dict[str, Any]]:
+    """The other candidates that wait and would change a file of this one: id and paths (R068)."""
+    from . import candidate, decision
+
+    own = {entry["abs_path"] for entry in manifest["entries"]}
+    found = []
+    for name in candidate.names(state) if own else ():
+        if name == manifest["candidate_id"]:
+            continue
+        with contextlib.suppress(Problem):
+            # a damaged one is told by `list`
+            other = candidate.load(state, name)
+            paths = [e["abs_path"] for e in other["entries"] if e["abs_path"] in own]
+            if paths and decision.find(state, other) is None:
+                found.append({"candidate_id": name, "paths": paths})
+    return found
 
 
 def _told(state: str, manifest: CandidateManifest) -> dict[str, Any]:

@@ -168,7 +168,8 @@ def keys(subject: Subject, *, has_code: bool, edited: int = 0) -> list[tuple[str
             found.append(("u", "accept, unsandboxed"))
         if subject.offer is not None:
             found.append(("w", f"always allow {visible(subject.offer)}"))
-        if subject.session is not None:
+        # without a sandbox it would fail each time, and nobody would be asked any more
+        if subject.session is not None and subject.has_sandbox:
             found.append(("g", f"allow for session {visible(subject.session)}"))
     else:
         count = len(subject.entries)

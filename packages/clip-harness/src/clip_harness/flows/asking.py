@@ -176,7 +176,7 @@ def _held_elsewhere(told: dict[str, Any]) -> list[str]:
     """Files that another waiting candidate would change too (R068)."""
     own = {entry["abs_path"]: entry["path"] for entry in told["manifest"]["entries"]}
     found = []
-    for other in told.get("others", ()):
+    for other in told["others"]:
         found += [
             f"{own[path]}: another candidate waits with it, {other['candidate_id']}"
             for path in other["paths"]
