@@ -91,7 +91,7 @@ def test_an_edit_changes_its_span_and_no_byte_besides(text, start, length, new):
 )
 def test_all_places_are_replaced_from_the_first_on(text, old, new):
     view = text.replace("\r\n", "\n")
-    assume(old in view)
+    assume(old in view and "\r\n" not in view)
     found = edit(text, old, new, replace_all=True)
     if not found.startswith("refused: "):
         assert found.replace("\r\n", "\n") == view.replace(old, new).replace("\r\n", "\n")
