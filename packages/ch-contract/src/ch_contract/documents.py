@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 
-from . import checker
+from . import checker, files
 from .problems import Problem, refusal
 
 TYPE_CHECKING = False
@@ -196,6 +196,19 @@ def read_run(stream: BinaryIO, stage: str) -> Run:
     if data != _written.get(stage):
         check(value, f"run.schema.json#/$defs/{stage}", "run document")
     return value  # type: ignore[no-any-return]
+
+
+def kept(path: str, ref: str) -> Any:
+    """The document kept in the file `path`, which satisfies the schema `ref`; None without one.
+
+    Raises Problem("document") when it does not, Problem("system") when it cannot be read.
+    """
+    data = files.read(path, follow=False)
+    if data is None:
+        return None
+    value = parse_json(data, path)
+    check(value, ref, path)
+    return value
 
 
 def encode(value: object) -> bytes:

@@ -166,13 +166,11 @@ def _applied(state: str, run_id: str) -> str | None:
     """
     path = os.path.join(places.candidate_dir(state, f"{run_id}-files"), "applied.json")
     try:
-        data = files.read(path, follow=False)
-        if data is None:
-            return None
-        value = documents.parse_json(data, path)
-        documents.check(value, "store/apply-record.schema.json", path)
+        value = documents.kept(path, "store/apply-record.schema.json")
     except Problem:
         return "nobody can tell what became of its file changes"
+    if value is None:
+        return None
     if value["state"] == "done":
         return "its file changes were applied"
     return "its file changes were put back, so the files are as before"

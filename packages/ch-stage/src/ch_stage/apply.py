@@ -162,10 +162,8 @@ def _intents(folder: str) -> Iterator[ApplyRecord]:
         if not name.endswith(".json"):
             continue
         path = os.path.join(folder, name)
-        data = files.read(path, follow=False)
-        if data is not None:
-            value = documents.parse_json(data, path)
-            documents.check(value, transaction.SCHEMA, path)
+        value = documents.kept(path, transaction.SCHEMA)
+        if value is not None:
             yield value
 
 

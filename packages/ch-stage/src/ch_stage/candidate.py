@@ -10,11 +10,21 @@ read as they are.
 from __future__ import annotations
 
 import os
-import re
 
 from ch_contract import clock, documents, files, places, processes
 from ch_contract.problems import Problem, refusal
 from ch_contract.quiet_hashlib import hexdigest
+
+from .identity import (
+    CHANGES,
+    COMMAND,
+    FORMAT,
+    LIST_HINT,
+    candidate_id,
+    change_set_sha256,
+    check_id,
+    is_id,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,43 +39,11 @@ if TYPE_CHECKING:
 
     from .staging import Staged
 
-FORMAT = "clip-harness/candidate@1"
 SCHEMA = "store/candidate-manifest.schema.json"
-CHANGES, COMMAND = "changes", "command"
-SUFFIX = {CHANGES: "-files", COMMAND: "-command"}
 # What is kept of the run document: the payload and the verdict on it. The rest is made anew.
 JUDGED = frozenset(
     {"format", "run_id", "cwd", "project", "trigger", "captured", "payload", "verdict"}
 )
-_ID = re.compile(r"r-[0-9a-f]{8,32}(?:-files|-command)?")
-LIST_HINT = "list what waits with: clip-harness candidate list"
-
-
-def candidate_id(run_id: str, kind: str) -> str:
-    """The name of the candidate of a run: a run has at most one of each kind."""
-    return run_id + SUFFIX[kind]
-
-
-def check_id(name: str) -> str:
-    """`name`, which is a candidate id. Raises Problem("usage"): it becomes part of a path."""
-    if not _ID.fullmatch(name):
-        raise Problem("usage", f"{name!r} is no candidate id", LIST_HINT)
-    return name
-
-
-def change_set_sha256(entries: list[CandidateManifestEntry]) -> str:
-    """The hash that a decision about file changes names: of every path, what it was and becomes."""
-    keys = ("path", "actual_op", "base_sha256", "candidate_sha256")
-    return hexdigest(documents.encode([[entry[key] for key in keys] for entry in entries]))  # type: ignore[literal-required]  # they are its keys
-
-
-def operation(base: bytes | None, proposed: bytes | None) -> str:
-    """What a change is, compared with the disk: NEW, UPDATE, DELETE or NO-CHANGE. Pure."""
-    if base == proposed:
-        return "NO-CHANGE"
-    if base is None:
-        return "NEW"
-    return "DELETE" if proposed is None else "UPDATE"
 
 
 def stage_changes(
@@ -212,19 +190,14 @@ def load(state: str, name: str) -> CandidateManifest:
 def document_of(state: str, manifest: CandidateManifest) -> Run | None:
     """The judged run document that was staged; None for a candidate of 0.3.0."""
     path = os.path.join(places.candidate_dir(state, manifest["candidate_id"]), "document.json")
-    data = files.read(path, follow=False)
-    if data is None:
-        return None
-    value = documents.parse_json(data, path)
-    documents.check(value, "run.schema.json#/$defs/gated", path)
-    return value  # type: ignore[no-any-return]
+    return documents.kept(path, "run.schema.json#/$defs/gated")  # type: ignore[no-any-return]
 
 
 def names(state: str) -> list[str]:
     """Every candidate's id, the oldest run first. Raises Problem("system")."""
     folder = places.candidates(state)
     try:
-        found = [name for name in os.listdir(folder) if _ID.fullmatch(name)]
+        found = [name for name in os.listdir(folder) if is_id(name)]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -297,12 +270,7 @@ def outcome(state: str, name: str, act: str = "apply") -> ApplyRecord | None:
     None when there is none. Raises Problem as `find` does.
     """
     path = outcome_path(state, name, act)
-    data = files.read(path, follow=False)
-    if data is None:
-        return None
-    value = documents.parse_json(data, path)
-    documents.check(value, "store/apply-record.schema.json", path)
-    return value  # type: ignore[no-any-return]
+    return documents.kept(path, "store/apply-record.schema.json")  # type: ignore[no-any-return]
 
 
 def outcome_path(state: str, name: str, act: str) -> str:

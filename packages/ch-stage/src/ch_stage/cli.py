@@ -252,7 +252,7 @@ def _apply(argv: list[str], streams: tool.Streams) -> int:
     if found is None:
         return problems.OK
     from . import apply, decision
-    from .candidate import CHANGES
+    from .identity import CHANGES
 
     manifest, _ = found
     state = places.state_dir()
@@ -304,11 +304,12 @@ def _settled(argv: list[str], streams: tool.Streams) -> int:
     given = _words(argv, streams, {}, 1)
     if given is None:
         return problems.OK
-    from . import apply, candidate
+    from . import apply
+    from .identity import check_id
 
     if not given[1]:
         raise Problem("usage", "which candidate?", "name it: ch-stage settled ID")
-    apply.settled(places.state_dir(), candidate.check_id(given[1][0]))
+    apply.settled(places.state_dir(), check_id(given[1][0]))
     return problems.OK
 
 
@@ -328,12 +329,13 @@ def _manifest(
 def _by_name(name: str) -> CandidateManifest:
     """The candidate of this id; a run id alone means its files, or else its command."""
     from . import candidate
+    from .identity import CHANGES, COMMAND, candidate_id, check_id
 
     state = places.state_dir()
-    candidate.check_id(name)
+    check_id(name)
     if candidate.find(state, name) is None:
-        for kind in (candidate.CHANGES, candidate.COMMAND):
-            full = name + candidate.SUFFIX[kind]
+        for kind in (CHANGES, COMMAND):
+            full = candidate_id(name, kind)
             if "-" not in name.removeprefix("r-") and candidate.find(state, full) is not None:
                 return candidate.load(state, full)
     return candidate.load(state, name)

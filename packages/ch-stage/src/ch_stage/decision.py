@@ -14,7 +14,7 @@ from ch_contract.problems import Problem
 from ch_contract.quiet_hashlib import hexdigest
 
 from . import candidate
-from .candidate import CHANGES, COMMAND
+from .identity import CHANGES, COMMAND, operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _keep_edited(
         kept.append(
             {
                 "path": path,
-                "actual_op": candidate.operation(base, new),
+                "actual_op": operation(base, new),
                 "candidate_sha256": hexdigest(new),
                 "lines_added": added,
                 "lines_removed": removed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ch_contract.problems import Problem
 from ch_contract.quiet_hashlib import hexdigest
 
-from .candidate import CHANGES, COMMAND, FORMAT, change_set_sha256
+from .identity import CHANGES, COMMAND, FORMAT, change_set_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

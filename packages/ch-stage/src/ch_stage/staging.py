@@ -6,9 +6,9 @@ accepted, so one that cannot be staged stops them all.
 
 from __future__ import annotations
 
-from . import candidate
 from .diff import diffs
 from .edit import edited
+from .identity import operation
 from .patch import patched
 from .targets import LIMIT_BYTES, Folder, Target, check_apart, refused
 
@@ -125,7 +125,7 @@ def _proposed(change: Change, target: Target) -> bytes | None:
 def _staged(
     declared: str, target: Target, after: bytes | None, told: tuple[bytes, int, int]
 ) -> Staged:
-    actual = candidate.operation(target.data, after)
+    actual = operation(target.data, after)
     diff, added, removed = told
     return Staged(
         path=target.path,

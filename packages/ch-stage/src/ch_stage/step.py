@@ -13,7 +13,7 @@ from ch_contract import places, settings
 from ch_contract.problems import Problem
 
 from . import apply, candidate, decision, grants, transaction
-from .candidate import CHANGES, COMMAND
+from .identity import CHANGES, COMMAND, candidate_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _found(state: str, document: Run, kind: str) -> CandidateManifest | None:
     Raises Problem("refused") when one of this run was made of another text: run ids are no secret.
     """
     run_id = document["run_id"]
-    found = candidate.find(state, candidate.candidate_id(run_id, kind))
+    found = candidate.find(state, candidate_id(run_id, kind))
     if found is None:
         # 0.3.0 named a candidate after its run alone
         found = candidate.find(state, run_id)

@@ -27,6 +27,7 @@ from ch_contract import documents, files, places
 from ch_contract.problems import Problem, refusal
 from ch_contract.quiet_hashlib import hexdigest
 
+from . import candidate
 from .candidate import outcome_path
 
 TYPE_CHECKING = False
@@ -126,14 +127,10 @@ def forget(state: str, record: ApplyRecord) -> None:
 
 def _outcome_of(state: str, record: ApplyRecord) -> ApplyRecord | None:
     """The outcome that was written of this very intent."""
-    path = outcome_path(state, record["candidate_id"], record["act"])
-    data = files.read(path, follow=False)
-    if data is None:
+    value: ApplyRecord | None = candidate.outcome(state, record["candidate_id"], record["act"])
+    if value is None or (value["at"], value["pid"]) != (record["at"], record["pid"]):
         return None
-    value = documents.parse_json(data, path)
-    documents.check(value, SCHEMA, path)
-    is_same = (value["at"], value["pid"]) == (record["at"], record["pid"])
-    return value if is_same else None
+    return value
 
 
 def _write_outcome(state: str, record: ApplyRecord, how: str, note: str | None) -> ApplyRecord:

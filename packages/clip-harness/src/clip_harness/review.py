@@ -7,7 +7,9 @@ terminal as it is: what hides, steers or turns text around is shown escaped.
 
 from __future__ import annotations
 
-from ch_contract.problems import visible
+import re
+
+from ch_contract import problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +27,14 @@ PLAIN, TITLE, ADDED, REMOVED, HUNK, NOTE, KEYS = (
     "note",
     "keys",
 )
+# A line that goes on: no row of its own starts so, whatever a file or a command says.
+CONTINUED = "↳ "
+LEAST_WIDTH = 10
+# They count as printable, and yet nothing is seen of them: fillers, joiners, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_NO_UTF8 = re.compile("[\udc80-\udcff]")
 NO_SANDBOX = "this version has no sandbox yet, so it will not run"
 
 
@@ -160,6 +170,40 @@ class Choice:
 LATER = "l"
 
 
+def visible(text: str) -> str:
+    """`text` with everything escaped that steers a terminal, hides, or cannot be seen."""
+    return _INVISIBLE.sub(
+        lambda found: found[0].encode("unicode_escape").decode(), problems.visible(text)
+    )
+
+
+def folded(text: str, width: int) -> list[str]:
+    """`text` as lines of at most `width` columns, all but the first marked; nothing is lost.
+
+    Only for ASCII is it certain how wide a terminal draws it, so anything else counts as two
+    columns: a line that the terminal broke by itself could start like a row of ours.
+    """
+    rows: list[str] = []
+    start = 0
+    while True:
+        mark = CONTINUED if rows else ""
+        left = max(width, LEAST_WIDTH) - sum(map(_columns, mark))
+        end = start
+        while end < len(text) and (left := left - _columns(text[end])) >= 0:
+            end += 1
+        if end == len(text):
+            return [*rows, mark + text[start:]]
+        blank = text.rfind(" ", start, end)
+        if blank > (start + end) // 2:
+            end = blank + 1
+        rows.append(mark + text[start:end])
+        start = end
+
+
+def _columns(sign: str) -> int:
+    return 1 if sign.isascii() else 2
+
+
 def keys(subject: Subject, *, has_code: bool, edited: int = 0) -> list[tuple[str, str]]:
     """The keys that may be pressed, each with what it does; `edited` counts edited files."""
     if subject.kind == "command":
@@ -209,7 +253,7 @@ def _of_changes(subject: Subject) -> list[Row]:
     if subject.has_command_after:
         rows.append((NOTE, "note: a command of the same message comes after these files"))
     for entry in subject.entries:
-        rows.append((TITLE, f"── {visible(entry.path)} ({entry.actual_op})"))
+        rows.append((TITLE, f"── {path_of(entry)} ({entry.actual_op})"))
         rows += diff_rows(entry)
     return rows
 
@@ -218,15 +262,27 @@ def manifest_line(entry: Entry) -> str:
     """Such as `UPDATE    src/a.py  +3 -1`."""
     declared = f"  declared {entry.declared_op}" if entry.mismatch else ""
     counts = f"+{entry.lines_added} -{entry.lines_removed}"
-    return f"  {entry.actual_op:<9} {visible(entry.path)}  {counts}{declared}"
+    return f"  {entry.actual_op:<9} {path_of(entry)}  {counts}{declared}"
+
+
+def path_of(entry: Entry) -> str:
+    """The path of an entry; in quotes where its blanks could be taken for ours."""
+    path = visible(entry.path)
+    return f'"{path}"' if "  " in path or path != path.strip(" ") else path
 
 
 def diff_rows(entry: Entry, *, is_whole: bool = False) -> list[Row]:
     """The diff of a file, from its first hunk on; cut where it is long, with where the rest is."""
     lines = entry.diff.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
-    body = [line for line in lines[2:] if line]
-    if not body:
+    # a candidate of 0.3.0 may have other lines there, or no diff
+    has_head = entry.diff.startswith(b"--- ") and b"\n+++ " in entry.diff
+    body = [line for line in lines[2 if has_head else 0 :] if line]
+    if not body and (has_head or entry.actual_op == "NO-CHANGE"):
         return [(NOTE, "the same as it is" if entry.actual_op == "NO-CHANGE" else "an empty file")]
+    if not body or (has_head and body[0].startswith("Binary file")):
+        said = shown(body[0]) if body else "no diff of it was kept"
+        where = visible(entry.candidate_path or entry.live_path)
+        return [(NOTE, f"{said}; look into {where} before you accept it")]
     changed = [line for line in body if line[:1] in (" ", "+", "-")]
     has_crlf = bool(changed) and all(line.endswith("\r") for line in changed)
     rows = [(NOTE, "its lines end with CRLF")] if has_crlf else []
@@ -252,10 +308,9 @@ def shown(line: str) -> str:
     """A line of a file for a terminal: no byte that is no text, blanks at its end seen."""
     kept = line.rstrip(" \t") if line[:1] in ("+", "-") else line
     tail = line[len(kept) :].replace(" ", "·").replace("\t", "→")
-    parts = [visible(part) for part in kept.split("\t")]
-    text = "\t".join(parts).expandtabs(8) + tail
     # what was no UTF-8 is one escape a byte
-    return text.encode("utf-8", "backslashreplace").decode().replace("\\udc", "\\x")
+    text = _NO_UTF8.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", kept)
+    return "\t".join(visible(part) for part in text.split("\t")).expandtabs(8) + tail
 
 
 def _of_command(subject: Subject) -> list[Row]:

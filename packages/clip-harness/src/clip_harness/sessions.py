@@ -62,12 +62,7 @@ def read(state: str, session: str) -> Session | None:
     Raises Problem("document") when its file is damaged.
     """
     path = os.path.join(state, "sessions", f"{session}.json")
-    data = files.read(path)
-    if data is None:
-        return None
-    record = documents.parse_json(data, path)
-    documents.check(record, "store/session.schema.json", path)
-    return record  # type: ignore[no-any-return]
+    return documents.kept(path, "store/session.schema.json")  # type: ignore[no-any-return]
 
 
 def names(state: str) -> list[str]:
@@ -102,19 +97,11 @@ def open_runs(state: str) -> list[OpenRun]:
     for name in entries:
         if name.endswith(".json"):
             with contextlib.suppress(Problem):
-                record = _open_run(os.path.join(folder, name))
+                path = os.path.join(folder, name)
+                record = documents.kept(path, "store/open-run.schema.json")
                 if record is not None:
                     found.append(record)
     return sorted(found, key=lambda run: run["at"])
-
-
-def _open_run(path: str) -> OpenRun | None:
-    data = files.read(path)
-    if data is None:
-        return None
-    record = documents.parse_json(data, path)
-    documents.check(record, "store/open-run.schema.json", path)
-    return record  # type: ignore[no-any-return]
 
 
 def cancel(state: str, runner: Runner, name: str | None, but: str | None = None) -> str:
@@ -153,12 +140,9 @@ def _command(state: str, run_id: str) -> RunRecord | None:
     """
     path = os.path.join(places.run_dir(state, run_id), "run.json")
     try:
-        data = files.read(path)
-        record = documents.parse_json(data, path) if data is not None else None
-        documents.check(record, "store/run-record.schema.json", path)
+        return documents.kept(path, "store/run-record.schema.json")  # type: ignore[no-any-return]
     except Problem:
         return None
-    return record
 
 
 def _ask(state: str, run_id: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import termios
 
 from clip_harness import review
@@ -19,6 +20,7 @@ from clip_harness.review import Choice, Subject
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from types import FrameType
     from typing import BinaryIO, Self
 
 TERMINAL = "/dev/tty"
@@ -32,21 +34,40 @@ STYLES = {
     review.KEYS: "bold",
 }
 CANCEL = ("\x03", "\x04", "\x1b", "")
+SUSPEND = "\x1a"
 # How often a signal is looked for while nobody types.
 LOOK_SECONDS = 0.2
+# What follows within this time came at once: it was pasted, or it is one special key. A person's
+# next key comes later; what follows an escape may come in pieces.
+AT_ONCE_SECONDS = 0.01
+ESCAPE_SECONDS = 0.1
+AT_ONCE_BYTES = 65536
 WIDTH = 80
 DECISIONS = {"a": "accept", "u": "accept-unsandboxed", "g": "allow-for-session"}
 
 
 def can_ask(stderr: BinaryIO) -> bool:
-    """Whether a person sits at a terminal: standard error is one, and it can be opened."""
+    """Whether a person sits at a terminal: standard error is one, and it can be opened.
+
+    Not in the background: the terminal is somebody else's there, and asking would stop the run.
+    """
     try:
         if not stderr.isatty():
             return False
-        os.close(os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+        fd = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError):
         return False
-    return True
+    try:
+        return _is_foreground(fd)
+    finally:
+        os.close(fd)
+
+
+def _is_foreground(fd: int) -> bool:
+    try:
+        return os.tcgetpgrp(fd) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def ask(
@@ -58,10 +79,13 @@ def ask(
 ) -> Choice:
     """Show `subject` and let the person decide; `color` is the setting: auto, always or never.
 
-    `stopped` says whether a signal asks for an end. Raises OSError when the terminal cannot be had.
+    `stopped` says whether a signal asks for an end. When the terminal cannot be had, it is put off.
     """
-    with Terminal(color, environment, stopped) as terminal, editor.Copies(subject) as copies:
-        return _Conversation(subject, terminal, copies, environment).run()
+    try:
+        with Terminal(color, environment, stopped) as terminal, editor.Copies(subject) as copies:
+            return _Conversation(subject, terminal, copies, environment).run()
+    except OSError:
+        return Choice(None)
 
 
 class Terminal:
@@ -78,21 +102,27 @@ class Terminal:
 
     def __enter__(self) -> Self:
         self._fd = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-        self._before = termios.tcgetattr(self._fd)
-        self._take()
+        try:
+            with _as_os_error():
+                self._before = termios.tcgetattr(self._fd)
+            self._take()
+        except OSError:
+            os.close(self._fd)
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self._give_back()
         os.close(self._fd)
 
-    def _take(self) -> None:
-        """Keys at once and without an echo; Ctrl-C is a key as well."""
-        modes = termios.tcgetattr(self._fd)
-        modes[0] &= ~termios.ICRNL
-        modes[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
-        modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
-        termios.tcsetattr(self._fd, termios.TCSADRAIN, modes)
+    def _take(self, when: int = termios.TCSADRAIN) -> None:
+        """Keys at once and without an echo; Ctrl-C is a key as well. Raises OSError."""
+        with _as_os_error():
+            modes = termios.tcgetattr(self._fd)
+            modes[0] &= ~termios.ICRNL
+            modes[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
+            modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
+            termios.tcsetattr(self._fd, when, modes)
 
     def _give_back(self) -> None:
         # the terminal may have gone away
@@ -101,13 +131,33 @@ class Terminal:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[int]:
-        """The terminal as it was, for a program that takes it over; gives its descriptor."""
+        """The terminal as it was, for a program that takes it over; gives its descriptor.
+
+        Ctrl-C is that program's meanwhile: it ends a pager's search, not the review.
+        """
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGQUIT)}
+        for number in before:
+            # a handler and not SIG_IGN, which the program would inherit
+            signal.signal(number, _pass_by)
         self._give_back()
         try:
             yield self._fd
         finally:
-            with contextlib.suppress(termios.error):
-                self._take()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._take()
+
+    def suspend(self) -> None:
+        """Stop as Ctrl-Z stops any program; goes on when the shell says so."""
+        self._give_back()
+        os.kill(0, signal.SIGTSTP)
+        self._take(termios.TCSAFLUSH)
+
+    def _is_taken_away(self) -> bool:
+        """Whether a shell that had stopped us has put its own modes in place."""
+        with _as_os_error():
+            modes = termios.tcgetattr(self._fd)
+        return bool(modes[3] & termios.ICANON) and _is_foreground(self._fd)
 
     def width(self) -> int:
         """How many columns it has now."""
@@ -117,7 +167,7 @@ class Terminal:
             return WIDTH
 
     def put(self, rows: list[review.Row]) -> None:
-        """Print rows, each in its style, wrapped to the width. Raises OSError when it is gone."""
+        """Print rows, each in its style, folded to the width. Raises OSError when it is gone."""
         import io
 
         from rich.console import Console
@@ -138,7 +188,8 @@ class Terminal:
         )
         for style, text in rows:
             look = "" if is_plain else STYLES[style]
-            console.print(Text(text, style=look, overflow="fold", no_wrap=False))
+            for line in review.folded(review.visible(text), self.width()):
+                console.print(Text(line, style=look), soft_wrap=True)
         self.write(held.getvalue())
 
     def _is_dumb(self) -> bool:
@@ -152,59 +203,98 @@ class Terminal:
 
     def forget(self) -> None:
         """Throw away what was typed before the question: type-ahead decides nothing."""
-        termios.tcflush(self._fd, termios.TCIFLUSH)
+        with _as_os_error():
+            termios.tcflush(self._fd, termios.TCIFLUSH)
 
     def key(self, on_resize: Callable[[], None] = lambda: None) -> str:
-        """The next key as a character; "" when the terminal ended or a signal asks for an end."""
+        """The next key as a character; "" when the terminal ended or a signal asks for an end.
+
+        A text of several characters is no key: it was pasted, or is a special key's sequence, in
+        which any letter may stand.
+        """
         width = self.width()
-        data = b""
         while True:
             if self._stopped():
                 return ""
             try:
                 ready, _, _ = select.select([self._fd], [], [], LOOK_SECONDS)
-                if not ready:
-                    if self.width() != width:
-                        width = self.width()
-                        on_resize()
-                    continue
-                part = os.read(self._fd, 1)
+                if ready:
+                    text = self._at_once()
+                    if text != SUSPEND:
+                        return text
+                    self.suspend()
+                    on_resize()
+                elif self._is_taken_away():
+                    self._take(termios.TCSAFLUSH)
+                    on_resize()
+                elif self.width() != width:
+                    width = self.width()
+                    on_resize()
             except OSError:
                 return ""
-            if not part:
-                return ""
+
+    def _at_once(self) -> str:
+        """What came at once; a Ctrl-C or Ctrl-D among it is what counts of it."""
+        data = part = os.read(self._fd, 1024)
+        while part and len(data) < AT_ONCE_BYTES:
+            wait = ESCAPE_SECONDS if data.startswith(b"\x1b") else AT_ONCE_SECONDS
+            if not select.select([self._fd], [], [], wait)[0]:
+                break
+            part = os.read(self._fd, 1024)
             data += part
-            try:
-                return data.decode("utf-8")
-            except UnicodeDecodeError:
-                if len(data) >= 4:
-                    return "\ufffd"
+        for key in (b"\x03", b"\x04"):
+            if key in data:
+                return key.decode()
+        return data.decode("utf-8", "replace")
 
     def line(self, question: str) -> str | None:
         """A line of text; None when it was taken back with Esc, Ctrl-C or Ctrl-D."""
         self.write(question)
         typed: list[str] = []
         while True:
-            key = self.key()
-            if key in CANCEL:
+            keys = self.key()
+            if keys in CANCEL:
                 self.write("\r\n")
                 return None
-            if key in ("\r", "\n"):
+            if keys.startswith("\x1b"):
+                continue
+            # only at the end of what came at once is it the person's own Enter
+            for key in keys.rstrip("\r\n"):
+                self._edit(typed, " " if key in ("\r", "\n", "\t") else key)
+            if keys.endswith(("\r", "\n")):
                 self.write("\r\n")
                 return "".join(typed).strip()
-            if key in ("\x7f", "\b"):
-                if typed:
-                    typed.pop()
-                    self.write("\b \b")
-            elif key.isprintable():
-                typed.append(key)
-                self.write(key)
+
+    def _edit(self, typed: list[str], key: str) -> None:
+        """Put a key's effect into the line and on the terminal."""
+        if key in ("\x7f", "\b", "\x15"):
+            gone = typed[0 if key == "\x15" else -1 :]
+            del typed[len(typed) - len(gone) :]
+            from rich.cells import cell_len
+
+            self.write("\b \b" * cell_len("".join(gone)))
+        elif key.isprintable():
+            typed.append(key)
+            self.write(key)
+
+
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    """What the terminal refuses, as any other refusal of the system."""
+    try:
+        yield
+    except termios.error as error:
+        raise OSError(*error.args) from error
+
+
+def _pass_by(_number: int, _frame: FrameType | None) -> None:
+    """A signal that is meant for another program."""
 
 
 class _Conversation:
     """One review: what is shown, and the keys until one of them decides."""
 
-    __slots__ = ("_copies", "_environment", "_subject", "_terminal")
+    __slots__ = ("_copies", "_edited", "_environment", "_subject", "_terminal")
 
     def __init__(
         self,
@@ -217,6 +307,8 @@ class _Conversation:
         self._terminal = terminal
         self._copies = copies
         self._environment = environment
+        # what was edited when the keys were last shown
+        self._edited: dict[int, bytes] = {}
 
     def run(self) -> Choice:
         """Ask until there is an answer."""
@@ -228,8 +320,10 @@ class _Conversation:
                 choice = self._answer(self._terminal.key(self._offer))
                 if choice is not None:
                     return choice
-        except OSError:
-            # the terminal has gone away: nothing was decided
+        except OSError as error:
+            # the terminal has gone away and nobody reads this, or a copy cannot be read
+            with contextlib.suppress(OSError):
+                self._say(f"{error.strerror or error}: nothing was decided")
             return Choice(None)
 
     def _show(self) -> None:
@@ -237,9 +331,10 @@ class _Conversation:
 
     def _keys(self) -> list[tuple[str, str]]:
         has_code = editor.code(self._environment) is not None
-        return review.keys(self._subject, has_code=has_code, edited=len(self._copies.changed()))
+        return review.keys(self._subject, has_code=has_code, edited=len(self._edited))
 
     def _offer(self) -> None:
+        self._edited = self._copies.edited()
         self._terminal.put(review.key_rows(self._keys(), self._terminal.width()))
 
     def _say(self, text: str) -> None:
@@ -251,8 +346,7 @@ class _Conversation:
         if key == review.LATER or (key in CANCEL and key != "\x1b"):
             return Choice(None)
         if key not in known:
-            if key not in ("\r", "\n"):
-                self._say("that key does nothing here")
+            self._hint(key)
             return None
         if key == "?":
             self._show()
@@ -264,10 +358,18 @@ class _Conversation:
             return self._command(key)
         return self._changes(key)
 
+    def _hint(self, key: str) -> None:
+        if len(key) > 1 and not key.startswith("\x1b"):
+            self._terminal.forget()
+            self._say("several keys came at once, so none was taken; press one of these")
+        elif key not in ("\r", "\n"):
+            self._say("that key does nothing here")
+
     def _command(self, key: str) -> Choice | None:
         if key == "w":
             self._say(f"allows {self._subject.offer} from now on, in {self._subject.offer_place}")
             self._terminal.write("press y to do so, any other key to go back ")
+            self._terminal.forget()
             is_sure = self._terminal.key() == "y"
             self._terminal.write("\r\n")
             return Choice("always-allow") if is_sure else None
@@ -285,16 +387,20 @@ class _Conversation:
                 said = editor.edit(self._copies, self._environment, fd)
             self._say(said)
         elif key == "c":
+            self._say("VS Code opens; close its window to come back here, or press Ctrl-C")
             with self._terminal.lent() as fd:
-                said = editor.open_code(self._subject, self._copies, self._environment, fd)
-            if self._copies.changed():
+                refused = editor.open_code(self._subject, self._copies, self._environment, fd)
+            if refused is None:
                 return self._accept(None, by="editor")
-            self._say(said)
+            self._say(refused)
         self._terminal.forget()
         return None
 
-    def _accept(self, paths: list[str] | None, by: str = "terminal") -> Choice:
-        edited = self._copies.keep()
+    def _accept(self, paths: list[str] | None, by: str = "terminal") -> Choice | None:
+        if by == "terminal" and self._copies.edited() != self._edited:
+            self._say("a file was saved since you were asked; press a again to accept that")
+            return None
+        edited = self._copies.keep(paths)
         decision = "accept" if edited is None else "accept-edited"
         return Choice(decision, accepted_files=paths, edited=edited, by=by)
 
@@ -305,7 +411,7 @@ class _Conversation:
             self._terminal.put(
                 [
                     (review.PLAIN, review.manifest_line(entry)),
-                    (review.KEYS, "[y] accept  [n] leave"),
+                    (review.KEYS, "[y] accept  [n] leave  [q] back"),
                 ]
             )
             key = ""
@@ -314,6 +420,8 @@ class _Conversation:
                 if key in (*CANCEL, "q"):
                     self._say("nothing was decided")
                     return None
+                if key not in ("y", "n", "\r", "\n"):
+                    self._say("press y, n, or q to go back")
             if key == "y":
                 accepted.append(entry.path)
         if not accepted:
