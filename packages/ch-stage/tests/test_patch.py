@@ -168,6 +168,8 @@ GOOD = "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
         "",
         HEAD,
         "--- n.txt\n+++ n.txt\n",
+        "--- a/n.txt\n\n+++ b/n.txt\n\n",
+        "--- a/n.txt\n",
         "--- /tmp/x/n.txt\n+++ /home/you/n.txt\n",
         "--- other/n.txt\n+++ ./n.txt\n",
         "--- C/n.txt\t2024-01-01 10:00:00.123456789 +0100\n+++ n.txt\t2024-01-01 10:00:00 +0100\n",
@@ -198,6 +200,9 @@ def test_headers_of_any_shape_are_taken(head, behind):
         ("--- a/n.txt\n+++ b/m.txt\n", "b/m.txt"),
         ("--- a/n.txt/\n+++ b/n.txt\n", "a/n.txt/"),
         ("--- \n+++ b/n.txt\n", "nothing"),
+        ("--- a/m.txt\n\n+++ b/m.txt\n", "a/m.txt"),
+        ("--- a/n.txt\n\n+++ b/m.txt\n", "b/m.txt"),
+        ("+++ b/m.txt\n", "b/m.txt"),
         ('--- "a/\\155.txt"\n+++ b/n.txt\n', "a/m.txt"),
         ('--- "a/\\033[2J"\n+++ b/n.txt\n', "a/\\x1b[2J"),
         ("--- a/N.txt\n+++ b/N.txt\n", "a/N.txt"),
@@ -224,6 +229,9 @@ def test_a_header_for_another_file_is_refused(head, name):
         ("deleted file mode 120000\n", "got a patch that makes or removes a link", COMMAND),
         ("new file mode 160000\n", "got a patch that makes or removes a link", COMMAND),
         ("new file mode 100755\n", "got a patch that sets a file's mode", COMMAND),
+        ("diff --cc n.txt\n" + HEAD + "@@@ -1 -1 +1 @@@\n", "got a patch that belongs to a merge", COMMAND),
+        ("*** Begin Patch\n*** Update File: n.txt\n@@\n a\n", "got a patch that is no unified diff", COMMAND),
+        ("*** n.txt\n--- n.txt\n", "got a patch that is no unified diff", COMMAND),
         ("GIT binary patch\nliteral 3\n", "got a patch that holds bytes instead of text", COMMAND),
         ("Binary files a/n.txt and b/n.txt differ\n", "got a patch that is about a file that is no text", COMMAND),
         (HEAD + GOOD + HEAD + GOOD, "got a patch of several files", "send one patch fence for each file"),
@@ -331,8 +339,26 @@ def test_line_ends_stay_those_of_the_file(base, text, after):
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", ""])
 def test_a_patch_with_crlf_is_applied_to_a_file_with_lf(end):
+    """And to one with CRLF, where its CR are those of the file."""
     text = (HEAD + GOOD).replace("\n", "\r\n").removesuffix("\r\n") + end
     assert patch(SEVEN, text) == SEVEN.replace("b", "B")
+    crlf = SEVEN.replace("\n", "\r\n")
+    assert patch(crlf, text) == crlf.replace("b", "B")
+
+
+def test_a_patch_with_crlf_knows_a_file_without_last_newline():
+    rows = [
+        "@@ -1,2 +1,2 @@",
+        " a",
+        "-b",
+        "\\ No newline at end of file",
+        "+B",
+        "\\ No newline at end of file",
+        "",
+    ]
+    text = HEAD.replace("\n", "\r\n") + "\r\n".join(rows)
+    assert patch("a\r\nb", text) == "a\r\nB"
+    assert patch("a\nb", text) == "a\nB"
 
 
 def test_bytes_that_are_no_utf8_stay():

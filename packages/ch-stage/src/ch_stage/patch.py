@@ -40,6 +40,9 @@ FORBIDDEN = (
     ("new mode ", "changes a file's mode"),
     ("GIT binary patch", "holds bytes instead of text"),
     ("Binary files ", "is about a file that is no text"),
+    ("diff --cc ", "belongs to a merge"),
+    ("diff --combined ", "belongs to a merge"),
+    ("*** ", "is no unified diff"),
 )
 INSTEAD = "send the whole file with a file fence, or do it with a command"
 
@@ -134,7 +137,12 @@ def _with_ends_of(base: bytes | None, text: str) -> str:
     if base is None:
         return text
     lines = text.removesuffix("\n").split("\n")
-    if is_crlf(base) and "\r" not in text:
+    has_crlf = is_crlf(base)
+    if all(row.endswith("\r") for row in lines[:-1]) and (has_crlf or b"\r" not in base):
+        # no header of a diff ends so: the CR came on the way
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+        lines = [row.removesuffix("\r") for row in lines]
+    if has_crlf and "\r" not in text:
         pairs = zip(lines, [*lines[1:], ""], strict=True)
         return "".join(
             f"{row}\r\n"
@@ -142,8 +150,6 @@ def _with_ends_of(base: bytes | None, text: str) -> str:
             else f"{row}\n"
             for row, after in pairs
         )
-    if b"\r" not in base and all(row.endswith("\r") for row in lines[:-1]):
-        return text.replace("\r\n", "\n").removesuffix("\r")
     return text
 
 
@@ -159,21 +165,11 @@ def read(path: str, text: str) -> Patch:
             continue
         if row.startswith("@@"):
             raise refused(path, f"has a hunk without line numbers: {row[:60]}", EDIT_INSTEAD)
-        following = rows[position + 1] if position + 1 < len(rows) else ""
-        if row.startswith("--- ") and following.startswith("+++ "):
-            if patch.hunks or patch.old is not None:
-                raise _several(path)
-            patch.old = _checked_name(path, row)
-            patch.new = _checked_name(path, following)
-            patch.makes = patch.makes or patch.old == NOWHERE
-            patch.deletes = patch.deletes or patch.new == NOWHERE
-            position += 2
-            continue
         if _is_signature(patch, rows[position:]):
             break
         _read_header(path, patch, row)
         position += 1
-    if patch.git_row and patch.old is None:
+    if patch.git_row and patch.old is None and patch.new is None:
         _check_git_name(path, patch.git_row)
     if not patch.hunks and not patch.makes and not patch.deletes:
         raise refused(path, "would not change: the patch has no hunk", EDIT_INSTEAD)
@@ -194,6 +190,9 @@ def _several(path: str) -> Problem:
 
 def _read_header(path: str, patch: Patch, row: str) -> None:
     """A line outside the hunks: what it asks for is refused, unless it is no more than text."""
+    if row.startswith(("--- ", "+++ ")):
+        _read_name(path, patch, row)
+        return
     if row.startswith("diff --git "):
         if patch.git_row or patch.hunks:
             raise _several(path)
@@ -212,6 +211,20 @@ def _read_header(path: str, patch: Patch, row: str) -> None:
             patch.deletes = patch.deletes or word == "deleted file mode "
     if patch.hunks and row.strip():
         raise refused(path, f"has a line in its patch that is none: {row[:60]}", EDIT_INSTEAD)
+
+
+def _read_name(path: str, patch: Patch, row: str) -> None:
+    """A line `---` or `+++`; the two need not touch, since copying may double blank lines."""
+    is_old = row.startswith("-")
+    if patch.hunks or (patch.old if is_old else patch.new) is not None:
+        raise _several(path)
+    name = _checked_name(path, row)
+    if is_old:
+        patch.old = name
+        patch.makes = patch.makes or name == NOWHERE
+    else:
+        patch.new = name
+        patch.deletes = patch.deletes or name == NOWHERE
 
 
 def _checked_name(path: str, row: str) -> str:
