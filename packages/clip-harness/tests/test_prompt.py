@@ -37,6 +37,11 @@ DONE = {**OLD, "n.txt": "one\nTWO\n", "new.txt": "fresh\n"}
 KEYS = "[l] later"
 
 
+def pressed(text):
+    """A text without its blanks and line breaks, those of the prompt among them."""
+    return "".join(text.replace("↳", "").split())
+
+
 class Screen:
     """A tmux session of our own that runs one payload."""
 
@@ -68,7 +73,7 @@ class Screen:
 
     def has(self, found):
         """Whether the screen holds a text, wherever its lines are wrapped."""
-        return "".join(found.split()) in "".join(self.text().split())
+        return pressed(found) in pressed(self.text())
 
     def until(self, found):
         """Wait until the screen holds a text, or a condition is true."""
@@ -282,7 +287,7 @@ def test_e_edits_and_a_accepts_the_edited_bytes(screen, project, state, tmp_path
     found = screen(CHANGES, EDITOR=tool)
     found.until(KEYS)
     found.press("e")
-    found.until("1 file was edited; press a to accept that")
+    found.until("1 file was edited (n.txt); press a to accept that")
     assert files(project) == OLD
     found.press("a")
     assert found.code() == 0

@@ -10,6 +10,7 @@ import os
 from ch_contract import documents, files, problems
 from ch_contract.problems import Problem, visible
 from clip_harness.flows import asking
+from clip_harness.flows.interrupts import Interrupts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,14 +173,18 @@ def _review(asked: Asked, runner: Runner, flow: Flow, streams: Streams) -> int:
     name = asked.named()
     told = asking.show(runner, name)
     if told["decision"] is None and asked.decision is None:
-        asker = asking.Asker(runner, streams, os.environ)
-        if not asker.can_ask():
-            raise Problem(
-                "refused",
-                "there is no terminal to ask at",
-                f"decide with: clip-harness candidate review {name} --decision accept (or reject)",
-            )
-        if not asker.decide(told["candidate_id"]):
+        # a signal while it asks puts the decision off, and the terminal is given back
+        with Interrupts() as interrupts:
+            asker = asking.Asker(runner, streams, os.environ, lambda: interrupts.caught is not None)
+            if not asker.can_ask():
+                raise Problem(
+                    "refused",
+                    "there is no terminal to ask at",
+                    f"decide with: clip-harness candidate review {name} --decision accept"
+                    " (or reject)",
+                )
+            is_decided = asker.decide(told["candidate_id"])
+        if not is_decided:
             streams.out(f"{told['candidate_id']} still waits\n")
             return problems.PENDING
     elif asked.decision is not None:
