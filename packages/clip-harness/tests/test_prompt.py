@@ -64,7 +64,9 @@ class Screen:
         """Run a shell command in a window of its own, with our variables alone."""
         words = " ".join(f"{k}={shlex.quote(v)}" for k, v in self.variables.items())
         line = (
-            f"cd {shlex.quote(str(self.project))}; env -i {words} {command}; echo $? >{self.exit}"
+            # a Ctrl-C for a program in it does not end the shell around it
+            f"trap : INT; cd {shlex.quote(str(self.project))};"
+            f" env -i {words} {command}; echo $? >{self.exit}"
         )
         self.tmux("respawn-window", "-k", f"sh -c {shlex.quote(line)}")
 
@@ -90,6 +92,13 @@ class Screen:
     def code(self):
         self.until(lambda: self.exit.exists() and self.exit.read_text().strip())
         return int(self.exit.read_text())
+
+    def innermost(self):
+        """The process that runs in it, below the shells."""
+        pid = self.tmux("display", "-p", "#{pane_pid}").strip()
+        while children := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            (pid,) = children
+        return pid
 
     def close(self):
         self.tmux("kill-server")
@@ -201,9 +210,7 @@ def test_a_terminal_that_goes_away_decides_nothing(screen, project, state):
 def test_a_signal_while_it_waits_parks(screen, project, state, signal):
     found = screen(CHANGES)
     found.until(KEYS)
-    pane = found.tmux("display", "-p", "#{pane_pid}").strip()
-    (child,) = Path(f"/proc/{pane}/task/{pane}/children").read_text().split()
-    subprocess.run(["kill", f"-{signal}", child], check=True)
+    subprocess.run(["kill", f"-{signal}", found.innermost()], check=True)
     assert found.code() == 3
     assert files(project) == OLD
     assert decision(state) is None
@@ -440,3 +447,202 @@ def test_w_always_allows_after_a_second_key(screen, project, state, user_setting
     found.close()
     again = screen("cat data.txt")
     assert again.code() == 0
+
+
+@pytest.mark.parametrize("keys", ["\x1ba", "\x1bOa", "\x1b[a", "\x1b[?1;2c", "\x1b[A", "\x1b"])
+def test_a_special_key_is_none_of_the_letters_it_is_sent_as(screen, project, state, keys):
+    """Alt-a, a modified arrow or a terminal's own answer once accepted everything."""
+    found = screen(CHANGES)
+    found.until(KEYS)
+    found.press("-l", keys)
+    found.until("that key does nothing here")
+    found.until(lambda: found.text().count(KEYS) == 2)
+    found.press("l")
+    assert found.code() == 3
+    assert files(project) == OLD
+    assert decision(state) is None
+
+
+def test_a_pasted_text_decides_nothing(screen, project, state):
+    found = screen(CHANGES)
+    found.until(KEYS)
+    found.tmux("set-buffer", "apply this\nafter all\n")
+    found.tmux("paste-buffer")
+    found.until("several keys came at once, so none was taken")
+    found.until(lambda: found.text().count(KEYS) == 2)
+    found.press("s")
+    found.until("[y] accept  [n] leave  [q] back")
+    found.press("-l", "yyyy")
+    found.until("press y, n, or q to go back")
+    found.press("q")
+    found.until("nothing was decided")
+    found.press("l")
+    assert found.code() == 3
+    assert decision(state) is None
+
+
+def test_a_reason_is_a_line_of_any_letters(screen, state):
+    found = screen(CHANGES)
+    found.until(KEYS)
+    found.press("r")
+    found.until("why (Enter")
+    found.press("-l", "gone")
+    found.press("C-u")
+    found.press("Left")
+    found.tmux("set-buffer", "trop t\u00f4t\n\u6f22\u202ex")
+    found.tmux("paste-buffer")
+    found.until("\u6f22x")
+    found.press("BSpace", "BSpace")
+    found.press("Enter")
+    assert found.code() == 1
+    assert decision(state)["reason"] == "trop t\u00f4t"
+
+
+def test_a_long_line_goes_on_marked(screen):
+    """Without a mark it could look like a line of the prompt or of another file."""
+    body = "x" * 50 + " note: nothing else is changed" + " " * 60 + "[a] reject " + "\u6f22" * 60
+    found = screen(f"```file\npath: new.txt\nop: create\n{body}\n```\n", width=60)
+    found.until(KEYS)
+    shown = found.text().splitlines()
+    start = shown.index("@@ -0,0 +1 @@") + 1
+    end = next(number for number, row in enumerate(shown) if row.startswith("[a] accept"))
+    first, *more = shown[start:end]
+    assert first.startswith("+xxx")
+    assert [row[:1] for row in more] == ["↳"] * len(more)
+    assert sum(row.count("\u6f22") for row in more) == 60
+    found.press("l")
+    assert found.code() == 3
+
+
+def test_control_z_suspends_and_comes_back(screen, project, state, tmp_path):
+    """In a shell with job control; the modes are the shell's meanwhile."""
+    program = shlex.quote(str(SCRIPTS / "clip-harness"))
+    rc = tmp_path / "rc"
+    rc.write_text(f"alias t='{program} run --file {tmp_path}/payload.txt'; PS1='ready> '\n")
+    found = screen(CHANGES, command=f"bash --rcfile {rc} -i")
+    found.until("ready>")
+    found.press("-l", "t")
+    found.press("Enter")
+    found.until(KEYS)
+    found.press("C-z")
+    found.until("Stopped")
+    found.press("-l", "stty -a | grep -o .icanon; echo a")
+    found.press("Enter")
+    found.until(lambda: " icanon\na" in found.text())
+    found.press("-l", "fg")
+    found.press("Enter")
+    found.until(lambda: found.text().count(KEYS) == 2)
+    # stopped without a word, it finds the shell's modes in place when it goes on
+    subprocess.run(["kill", "-STOP", found.innermost()], check=True)
+    found.until(lambda: found.text().count("Stopped") == 2)
+    found.press("-l", "fg")
+    found.press("Enter")
+    found.until(lambda: found.text().count(KEYS) == 3)
+    found.press("l")
+    found.until("clip-harness candidate review r-")
+    found.press("-l", "exit 3")
+    found.press("Enter")
+    assert found.code() == 3
+    assert decision(state) is None
+    assert files(project) == OLD
+
+
+def test_nobody_is_asked_in_the_background(screen, state, tmp_path):
+    program = shlex.quote(str(SCRIPTS / "clip-harness"))
+    rc = tmp_path / "rc"
+    rc.write_text("PS1='ready> '\n")
+    found = screen(CHANGES, command=f"bash --rcfile {rc} -i")
+    found.until("ready>")
+    found.press("-l", f"{program} run --file {tmp_path}/payload.txt & wait")
+    found.press("Enter")
+    found.until("clip-harness candidate review r-")
+    found.until("Exit 3")
+    assert decision(state) is None
+    assert KEYS not in found.text()
+
+
+@pytest.mark.parametrize("signal", ["TERM", "INT", "HUP"])
+def test_a_signal_to_a_later_review_gives_the_terminal_back(screen, state, tmp_path, signal):
+    tool = shlex.quote(str(SCRIPTS / "clip-harness"))
+    script = program(
+        tmp_path,
+        "later",
+        f"{tool} run --file {tmp_path}/payload.txt </dev/null >/dev/null 2>&1\n"
+        f"{tool} candidate review $({tool} candidate list | cut -d ' ' -f 1)\n"
+        f"code=$?; stty -a >{tmp_path}/modes; exit $code",
+    )
+    found = screen(CHANGES, command=script)
+    found.until(KEYS)
+    subprocess.run(["kill", f"-{signal}", found.innermost()], check=True)
+    assert found.code() == 3
+    assert "still waits" in found.text()
+    modes = (tmp_path / "modes").read_text().split()
+    assert {"icanon", "echo", "isig", "icrnl"} <= {mode.rstrip(";") for mode in modes}
+    assert decision(state) is None
+
+
+def test_control_c_in_the_pager_is_the_pagers(screen, tmp_path):
+    ready = tmp_path / "ready"
+    pager = program(tmp_path, "pager", f"trap 'exit 0' INT; : >{ready}; while :; do sleep 1; done")
+    found = screen(CHANGES, PAGER=pager)
+    found.until(KEYS)
+    found.press("v")
+    found.until(ready.exists)
+    found.press("C-c")
+    found.until(lambda: found.text().count(KEYS) == 2)
+    found.press("l")
+    assert found.code() == 3
+
+
+def test_a_save_behind_the_prompt_must_be_accepted_as_such(screen, project, state, tmp_path):
+    """An editor that doesn't wait: `a` was pressed for other bytes than lie there now."""
+    held = tmp_path / "held"
+    tool = program(tmp_path, "ed", f'echo "$2" >{held}')
+    found = screen(CHANGES, EDITOR=tool)
+    found.until(KEYS)
+    found.press("e")
+    found.until("an editor with its own window must wait")
+    found.until(lambda: found.text().count(KEYS) == 2)
+    Path(held.read_text().strip()).write_text("saved late\n")
+    found.press("a")
+    found.until("a file was saved since you were asked; press a again to accept that")
+    assert files(project) == OLD
+    found.until("accept all 2 files, 1 of them edited")
+    found.press("a")
+    assert found.code() == 0
+    assert files(project) == {**DONE, "n.txt": "saved late\n"}
+    assert decision(state)["decision"] == "accept-edited"
+
+
+def test_looking_at_an_edit_in_vs_code_does_not_accept_it(screen, project, state, tmp_path):
+    tool = program(tmp_path, "ed", 'echo three >>"$2"')
+    program(tmp_path / "bin", "code", "true")
+    found = screen(CHANGES, EDITOR=tool, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    found.until(KEYS)
+    found.press("e")
+    found.until("1 file was edited (n.txt)")
+    found.until(lambda: found.text().count(KEYS) == 2)
+    found.press("c")
+    found.until("nothing was saved, so nothing was decided")
+    assert decision(state) is None
+    found.until(lambda: found.text().count(KEYS) == 3)
+    found.press("s")
+    found.until("[y] accept  [n] leave")
+    found.press("y")
+    found.until(lambda: found.text().count("[y] accept  [n] leave") == 2)
+    found.press("n")
+    assert found.code() == 0
+    # the edited file was left out, so nothing edited was accepted
+    assert files(project) == {**OLD, "new.txt": "fresh\n"}
+    assert decision(state)["decision"] == "accept"
+
+
+def test_a_copy_that_cannot_be_read_parks_with_a_sentence(screen, project, state, tmp_path):
+    tool = program(tmp_path, "ed", 'rm "$2"; mkdir "$2"')
+    found = screen(CHANGES, EDITOR=tool)
+    found.until(KEYS)
+    found.press("e")
+    assert found.code() == 3
+    found.until("Is a directory: nothing was decided")
+    assert files(project) == OLD
+    assert decision(state) is None

@@ -122,7 +122,7 @@ def test_which_keys_there_are(more, has_code, found):
 def test_without_a_sandbox_accepting_a_command_says_so():
     assert review.keys(subject(**COMMAND), has_code=False)[0] == (
         "a",
-        "accept, sandboxed (this version has no sandbox yet, so it will not run)",
+        f"accept, sandboxed ({review.NO_SANDBOX})",
     )
     with_one = subject(**COMMAND, has_sandbox=True)
     assert review.keys(with_one, has_code=False)[0] == ("a", "accept, sandboxed")
@@ -166,3 +166,57 @@ def test_nothing_of_a_candidate_reaches_the_terminal_as_it_is(diff, path, comman
     ):
         for _, row in review.surface(shown):
             assert row.isprintable(), row
+
+
+@pytest.mark.parametrize(
+    "sign", ["\u3164", "\u115f", "\u2800", "\ufe0f", "\U000e0101", "\u034f", "\uffa0", "\xad"]
+)
+def test_what_counts_as_printable_and_cannot_be_seen_is_escaped(sign):
+    told = sign.encode("unicode_escape").decode()
+    assert review.shown(f"+a{sign}b") == f"+a{told}b"
+    assert review.manifest_line(entry(f"a{sign}")) == f"  UPDATE    a{told}  +1 -1"
+
+
+def test_text_that_looks_like_an_escaped_byte_is_shown_as_it_is():
+    assert review.shown("+\\udc80 \udc80") == "+\\udc80 \\x80"
+
+
+def test_a_path_whose_blanks_could_be_ours_is_quoted():
+    assert review.manifest_line(entry("a.txt  +9 -9")) == '  UPDATE    "a.txt  +9 -9"  +1 -1'
+    assert review.manifest_line(entry("a.txt ")) == '  UPDATE    "a.txt "  +1 -1'
+    assert review.manifest_line(entry("a b.txt")) == "  UPDATE    a b.txt  +1 -1"
+
+
+@pytest.mark.parametrize(
+    ("diff", "shown"),
+    [
+        (b"", "no diff of it was kept; look into /state/n.txt before you accept it"),
+        (
+            b"--- a/n.txt\n+++ b/n.txt\nBinary file, 3 bytes -> 5 bytes\n",
+            "Binary file, 3 bytes -> 5 bytes; look into /state/n.txt before you accept it",
+        ),
+        (b"@@ -1 +1 @@\n-a\n+b\n", "@@ -1 +1 @@\n-a\n+b"),
+    ],
+)
+def test_a_diff_that_says_little_is_not_taken_for_an_empty_file(diff, shown):
+    assert text(review.diff_rows(entry(diff=diff))) == shown
+
+
+def test_a_long_line_goes_on_marked_and_whole():
+    assert review.folded("+" + "x" * 12 + " [a] reject", 10) == [
+        "+xxxxxxxxx",
+        "↳ xxx [a]",
+        "↳  reject",
+    ]
+    assert review.folded("+ab", 80) == ["+ab"]
+    assert review.folded("", 80) == [""]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(alphabet=st.sampled_from("ab [+-漢é\u0301"), max_size=200), st.integers(0, 60))
+def test_folding_loses_nothing_and_keeps_to_the_width(line, width):
+    first, *more = review.folded(line, width)
+    assert all(row.startswith(review.CONTINUED) for row in more)
+    assert first + "".join(row.removeprefix(review.CONTINUED) for row in more) == line
+    for row in (first, *more):
+        assert sum(1 if sign.isascii() else 2 for sign in row) <= max(width, review.LEAST_WIDTH)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import termios
@@ -35,6 +36,7 @@ STYLES = {
 }
 CANCEL = ("\x03", "\x04", "\x1b", "")
 SUSPEND = "\x1a"
+SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 # How often a signal is looked for while nobody types.
 LOOK_SECONDS = 0.2
 # What follows within this time came at once: it was pasted, or it is one special key. A person's
@@ -79,13 +81,10 @@ def ask(
 ) -> Choice:
     """Show `subject` and let the person decide; `color` is the setting: auto, always or never.
 
-    `stopped` says whether a signal asks for an end. When the terminal cannot be had, it is put off.
+    `stopped` says whether a signal asks for an end. Raises OSError when the terminal cannot be had.
     """
-    try:
-        with Terminal(color, environment, stopped) as terminal, editor.Copies(subject) as copies:
-            return _Conversation(subject, terminal, copies, environment).run()
-    except OSError:
-        return Choice(None)
+    with Terminal(color, environment, stopped) as terminal, editor.Copies(subject) as copies:
+        return _Conversation(subject, terminal, copies, environment).run()
 
 
 class Terminal:
@@ -256,8 +255,8 @@ class Terminal:
             if keys in CANCEL:
                 self.write("\r\n")
                 return None
-            if keys.startswith("\x1b"):
-                continue
+            # arrows and the like do nothing in a line
+            keys = SEQUENCE.sub("", keys)
             # only at the end of what came at once is it the person's own Enter
             for key in keys.rstrip("\r\n"):
                 self._edit(typed, " " if key in ("\r", "\n", "\t") else key)
@@ -373,6 +372,9 @@ class _Conversation:
             is_sure = self._terminal.key() == "y"
             self._terminal.write("\r\n")
             return Choice("always-allow") if is_sure else None
+        if key == "a" and not self._subject.has_sandbox:
+            self._say(f"{review.NO_SANDBOX}; nothing was decided")
+            return None
         return Choice(DECISIONS[key])
 
     def _changes(self, key: str) -> Choice | None:
