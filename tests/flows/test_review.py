@@ -96,7 +96,7 @@ def test_changes_park_and_are_applied_on_a_later_accept(clip, project, state):
     assert clip.clipboard.read_text() == out
     assert waiting(clip) == []
     assert events(state) == [
-        "LedgerOpened", "PayloadCaptured", "ReviewDecision", "RunResumed", "PostRun"
+        "LedgerOpened", "PayloadCaptured", "ReviewPending", "RunResumed", "PostRun"
     ]  # fmt: skip
     assert ledger(state)[-1]["review"][0]["files"] == {
         "new": 1, "updated": 1, "deleted": 0, "unchanged": 0, "rejected": 0, "failed": 0
@@ -162,7 +162,7 @@ def test_a_mixed_payload_asks_twice_and_runs_last(clip, project, state):
     assert "✓ notes.txt — UPDATED" in out
     assert files(project) == {k: v for k, v in DONE.items() if k != "data.txt"}
     assert events(state)[2:] == [
-        "ReviewDecision", "RunResumed", "ReviewDecision", "RunResumed", "PostRun"
+        "ReviewPending", "RunResumed", "ReviewPending", "RunResumed", "PostRun"
     ]  # fmt: skip
 
 
@@ -186,12 +186,100 @@ def test_an_allowed_command_runs_after_its_files(clip):
 def test_a_sandboxed_accept_fails_closed_until_there_is_a_sandbox(clip, project):
     clip(copied="rm data.txt")
     (name,) = waiting(clip)
-    code, out, _ = clip("candidate", "review", name, "--decision", "accept")
-    assert code == 74
-    assert "the command was accepted for a sandbox, and this version has none" in out
+    code, out, said = clip("candidate", "review", name, "--decision", "accept")
+    assert (code, out) == (74, "")
+    assert "this version has no sandbox" in said
     assert files(project) == OLD
+    # nothing was decided, so it can still be accepted in the other way, once
+    argv = ("candidate", "review", name, "--decision", "accept-unsandboxed")
+    assert clip(*argv)[0] == 0
+    assert files(project) == {"notes.txt": OLD["notes.txt"]}
     code, _, said = clip("candidate", "apply", name)
     assert (code, f"{name} was handed over to run already" in said) == (1, True)
+
+
+@pytest.mark.parametrize("decision", ["reject", None, "cancelled"])
+@pytest.mark.parametrize("allowlist", [[], ["cat *", "rm *"]])
+def test_the_command_of_a_mixed_payload_stays_held_when_settings_loosen(
+    clip, project, user_settings, decision, allowlist
+):
+    clip(copied=MIXED)
+    (name,) = waiting(clip)
+    assert clip("candidate", "review", name, "--decision", "accept")[0] == 3
+    (command,) = waiting(clip)
+    user_settings({"allowlist": allowlist})
+    if decision == "reject":
+        assert clip("candidate", "review", command, "--decision", decision)[0] == 1
+    elif decision == "cancelled":
+        assert clip("candidate", "cancel", command)[0] == 0
+    else:
+        assert waiting(clip) == [command]
+    assert files(project) == DONE
+
+
+def test_settings_that_loosen_before_the_files_are_accepted_lift_no_review(
+    clip, project, user_settings
+):
+    clip(copied=MIXED)
+    (name,) = waiting(clip)
+    user_settings({"allowlist": ["cat *", "rm *"]})
+    assert clip("candidate", "review", name, "--decision", "accept")[0] == 3
+    assert files(project) == DONE
+    assert len(waiting(clip)) == 1
+
+
+def test_strict_set_after_the_decision_counts(clip, project, user_settings):
+    clip(copied="rm data.txt")
+    (name,) = waiting(clip)
+    argv = ("candidate", "decide", name, "--decision", "accept-unsandboxed")
+    assert clip(*argv)[0] == 0
+    user_settings({"shell_sandbox": "strict"})
+    code, out, _ = clip("candidate", "apply", name)
+    assert (code, "shell_sandbox is strict" in out) == (1, True)
+    assert files(project) == OLD
+
+
+def test_edited_files_are_given_by_their_paths(clip, project, tmp_path):
+    clip(copied=CHANGES)
+    (name,) = waiting(clip)
+    edited = tmp_path / "edited"
+    edited.mkdir()
+    (edited / "notes.txt").write_text("one\nzwei\n")
+    argv = ("candidate", "review", name, "--decision", "accept-edited")
+    code, _, said = clip(*argv)
+    assert (code, "accept-edited needs edited files" in said) == (1, True)
+    code, out, _ = clip(*argv, "--edited", str(edited))
+    assert (code, "+zwei" in out) == (0, True)
+    assert files(project) == {**DONE, "notes.txt": "one\nzwei\n"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("apply", "ID", "--decision", "reject"), "candidate apply takes no --decision"),
+        (("cancel", "ID", "--file", "x"), "candidate cancel takes no --file"),
+        (("list", "--reason", "x"), "candidate list takes no --reason"),
+        (("review", "ID", "--decision", "always-allow"), "--decision always-allow is none for"),
+        (("decide", "ID", "--decision", "accept-unsandboxed"), "is none for file changes"),
+    ],
+)
+def test_what_an_action_does_not_know_is_refused(clip, project, argv, said):
+    clip(copied=CHANGES)
+    (name,) = waiting(clip)
+    code, out, complaint = clip("candidate", *(name if w == "ID" else w for w in argv))
+    assert (code, out) == (64, "")
+    assert said in complaint
+    assert files(project) == OLD
+
+
+def test_an_apply_that_cannot_be_settled_stops_the_next_run(clip, project, state):
+    clip(copied=CHANGES)
+    (state / "applying").mkdir()
+    (state / "applying" / "r-00000000-files.apply.json").write_text("{")
+    code, out, _ = clip(copied="touch made.txt")
+    assert code == 65
+    assert "so nothing was run" in out
+    assert files(project) == OLD
 
 
 def test_strict_takes_no_unsandboxed_accept(clip, project, user_settings):

@@ -980,7 +980,7 @@ def test_a_run_that_waited_and_went_on_is_counted_once(state, run_tool, executed
     found = json.loads(run_tool(main, ["summary", "--json"]).stdout)
     assert (found["runs"], found["decisions"]) == (1, {"ask": 1})
     assert [line["event"] for line in lines_of(state)[1:]] == [
-        "ReviewDecision",
+        "ReviewPending",
         "RunResumed",
         "PostRun",
     ]

@@ -225,6 +225,9 @@ def test_a_command_allowed_for_its_session_is_not_asked_about_again(
     run_tool(main, [], judged(command="rm x", session="demo"))
     path = decision_file({"decision": "allow-for-session"})
     assert run_tool(main, ["decide", COMMAND, "--decision-file", path]).code == 0
+    elsewhere = judged(command="rm x", session="demo")
+    elsewhere.update(run_id="r-00000000000000bb", cwd=str(state.parent))
+    assert run_tool(main, [], elsewhere).document["decisions"] == []
     later = judged(command="rm x", session="demo")
     later["run_id"] = "r-00000000000000aa"
     done = run_tool(main, [], later)
@@ -235,6 +238,62 @@ def test_a_command_allowed_for_its_session_is_not_asked_about_again(
         other = judged(command=command, session=session)
         other["run_id"] = f"r-{hexdigest((command + session).encode())[:16]}"
         assert run_tool(main, [], other).document["decisions"] == []
+
+
+@pytest.mark.parametrize("draft", [{"decision": "reject"}, {"command": {"decision": "reject"}}])
+def test_a_decision_on_what_does_not_wait_is_never_passed_over(
+    run_tool, judged, decision_file, two, project, draft
+):
+    """A "reject" for a command that the gate lets pass by itself: it must not run all the same."""
+    before = tree(project)
+    path = decision_file(draft)
+    changes = two if "command" in draft else ()
+    document = judged(changes, "ls", "allow")
+    done = run_tool(main, ["--exit-code", "--decision-file", path], document)
+    assert done.code == 1
+    assert done.document["problem"]["message"] == (
+        "there is a decision on a command, and no command waits for one"
+    )
+    assert tree(project) == before
+
+
+def test_always_allow_is_not_given_by_a_file(run_tool, judged, decision_file, state):
+    path = decision_file({"decision": "always-allow"})
+    done = run_tool(main, ["--decision-file", path], judged(command="rm x"))
+    assert "is given in a review at the terminal" in done.document["problem"]["message"]
+    assert not list(state.rglob("decision.json"))
+
+
+def test_strict_counts_when_it_was_set_after_the_decision(
+    run_tool, judged, user_settings, decision_file, state
+):
+    run_tool(main, [], judged(command="rm x"))
+    path = decision_file({"decision": "accept-unsandboxed"})
+    assert run_tool(main, ["decide", COMMAND, "--decision-file", path]).code == 0
+    user_settings({"shell_sandbox": "strict"})
+    done = run_tool(main, ["--exit-code"], judged(command="rm x"))
+    assert (done.code, done.document["decisions"]) == (1, [])
+    assert "shell_sandbox is strict" in done.stderr
+    assert not list(state.rglob("applied.json"))
+
+
+def test_a_command_that_waited_is_decided_on_though_the_gate_lets_it_pass_by_now(
+    run_tool, judged, two, decision_file
+):
+    accept = decision_file({"decision": "accept"})
+    first = run_tool(main, ["--decision-file", accept], judged(two, "rm x")).document
+    assert [c["status"] for c in first["candidates"]] == ["resolved", "pending"]
+    reject = decision_file({"command": {"decision": "reject"}})
+    later = run_tool(main, ["--decision-file", reject], judged(two, "rm x", "allow")).document
+    assert [d["decision"] for d in later["decisions"]] == ["accept", "reject"]
+
+
+def test_a_second_apply_tells_what_became_of_the_files(run_tool, judged, two, decision_file):
+    accept = decision_file({"decision": "accept"})
+    first = run_tool(main, ["--decision-file", accept], judged(two)).document
+    again = run_tool(main, ["--exit-code"], judged(two))
+    assert (again.code, "was applied already" in again.stderr) == (1, True)
+    assert again.document["applied"] == first["applied"]
 
 
 @pytest.mark.parametrize(
@@ -441,12 +500,37 @@ def test_a_candidate_of_030_is_listed_decided_applied_and_undone(
     assert tree(project)["n.txt"] == (b"one\r\ntwo\r\n", 0o640)
 
 
-def test_the_step_goes_on_with_a_candidate_of_030(run_tool, old_candidate, judged, project):
+def test_what_030_decided_is_not_acted_on_again(run_tool, old_candidate, judged, project):
+    """It kept no record of what was done then."""
     (old_candidate / "decision.json").write_text('{"decision": "accept"}')
+    before = tree(project)
     told = json.loads(run_tool(main, ["show", "r-1a2b3c4d"]).stdout)
     document = told["document"]
     document["verdict"] = judged([EDIT])["verdict"]
-    done = run_tool(main, [], document)
+    for done in (
+        run_tool(main, ["--exit-code"], document),
+        run_tool(main, ["apply", "r-1a2b3c4d"]),
+    ):
+        assert "was decided under clip-harness 0.3.0" in done.stderr
+        assert done.code == 1
+    assert tree(project) == before
+
+
+def test_a_candidate_of_030_is_shown_with_its_diff(run_tool, old_candidate):
+    told = json.loads(run_tool(main, ["show", "r-1a2b3c4d"]).stdout)
+    assert told["diffs"] == {
+        "n.txt": "--- a/n.txt\n+++ b/n.txt\n@@ -1,2 +1 @@\n-one\r\n-two\r\n+old way\n"
+    }
+
+
+def test_the_step_goes_on_with_a_candidate_of_030(
+    run_tool, old_candidate, judged, project, decision_file
+):
+    told = json.loads(run_tool(main, ["show", "r-1a2b3c4d"]).stdout)
+    document = told["document"]
+    document["verdict"] = judged([EDIT])["verdict"]
+    path = decision_file({"decision": "accept"})
+    done = run_tool(main, ["--decision-file", path], document)
     assert done.document["applied"]["rolled_back"] is False
     assert tree(project)["n.txt"][0] == b"old way\n"
 

@@ -432,12 +432,64 @@ def test_without_an_acceptance_nothing_is_applied(change, project, state, draft)
 
 def test_an_unreadable_intent_is_named_and_stops_nothing_else(change, project, state):
     change(ACCEPT)
-    (state / "applying").mkdir()
+    faults.forked(lambda: call("apply", NAME)[0], 30, "after")
+    assert tree(project) != BEFORE
     broken = state / "applying" / "r-00000000-files.apply.json"
     broken.write_bytes(b"{")
     code, out, said = call("recover")
-    assert (code, out) == (65, "")
+    assert (code, json.loads(out)["state"]) == (65, "rolled-back")
     assert str(broken) in said
+    assert tree(project) == BEFORE
+
+
+def test_a_second_name_that_somebody_removed_is_made_good_from_the_snapshot(change, project, state):
+    """Killed at each change; then the strange names beside the files are cleaned away."""
+    seen = set()
+    for number in range(1, 80):
+        clean(project, state)
+        change(ACCEPT)
+        ended, _, _ = faults.forked(lambda: call("apply", NAME)[0], number, "after")
+        for path in project.rglob(".ch-*"):
+            path.unlink()
+        told = recovered()
+        kept = candidate.outcome(str(state), NAME)
+        is_done = kept is not None and kept["state"] == "done"
+        placed = {name: data for name, data in tree(project).items() if data != "folder"}
+        assert placed == (NEW if is_done else OLD), (number, told)
+        seen.add(bool(told))
+        if not ended:
+            break
+    assert seen == {True, False}
+
+
+def test_a_write_into_the_file_while_it_is_replaced_is_not_lost(change, project, state):
+    """Through the old file, which an open editor still holds: the second name tells."""
+    change(ACCEPT)
+    real = os.rename
+
+    def rename(source, target):
+        if str(target).endswith("a.txt"):
+            with open(target, "ab") as file:
+                file.write(b"mine\n")
+        real(source, target)
+
+    def body():
+        os.rename = rename
+        return call("apply", NAME)[0]
+
+    assert faults.forked(body, 10_000, "after")[:2] == (0, 1)
+    assert tree(project) == {**BEFORE, "a.txt": (b"one\nmine\n", 0o640)}
+
+
+def test_a_recovery_that_was_told_leaves_a_new_intent_alone(change, project, state):
+    change(ACCEPT)
+    faults.forked(lambda: call("apply", NAME)[0], 30, "after")
+    assert call("recover")[0] == 0
+    (intent,) = (state / "applying").glob("*.json")
+    other = json.loads(intent.read_text())
+    intent.write_text(json.dumps({**other, "pid": 1}))
+    assert call("settled", NAME)[0] == 0
+    assert intent.exists()
 
 
 @pytest.mark.heavy

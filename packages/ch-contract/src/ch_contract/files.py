@@ -193,11 +193,12 @@ def create_exclusive(path: str, mode: int = 0o600) -> int:
         raise refusal(error, "create", path) from None
 
 
-def write_new(path: str, data: bytes, mode: int = 0o600) -> None:
+def write_new(path: str, data: bytes, mode: int = 0o600, *, sync: bool = True) -> None:
     """Write the file `path`, which must not exist, durably; of several writers one succeeds.
 
-    Raises FileExistsError when it exists, Problem("system") on any other failure; the file is not
-    there then.
+    Without `sync` its name is durable only once the caller has synced the folder. Raises
+    FileExistsError when it exists, Problem("system") on any other failure; the file is not there
+    then.
     """
     fd = create_exclusive(path, mode)
     try:
@@ -206,7 +207,8 @@ def write_new(path: str, data: bytes, mode: int = 0o600) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
-        sync_folder(_folder_of(path))
+        if sync:
+            sync_folder(_folder_of(path))
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)

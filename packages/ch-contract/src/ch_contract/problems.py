@@ -9,6 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .messages import ProblemSection, Run
 
+# Decisions that let nothing happen.
+TURNING_DOWN = frozenset({"reject", "cancelled"})
+
 OK = 0
 NO = 1
 BLOCKED = 2
@@ -88,9 +91,13 @@ def sentence(problem: ProblemSection) -> str:
 
 def visible(text: str) -> str:
     """`text` for a terminal: what works on it, hides or turns text around is shown escaped."""
-    if text.isprintable():
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    if text.isascii():
         return text
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    from .unseen import escaped
+
+    return escaped(text)
 
 
 def refusal(error: OSError, act: str, path: str) -> Problem:
@@ -124,7 +131,7 @@ def answer(document: Run) -> int:
     if verdict is not None and verdict["decision"] == "deny":
         return NO
     decisions = document.get("decisions") or []
-    if any(entry["decision"] in ("reject", "cancelled") for entry in decisions):
+    if any(entry["decision"] in TURNING_DOWN for entry in decisions):
         return NO
     applied = document.get("applied")
     if applied is not None:

@@ -6,7 +6,7 @@ must carry its hash. How a process is started is left to the backend.
 
 from __future__ import annotations
 
-from ch_contract.problems import Problem
+from ch_contract.problems import TURNING_DOWN, Problem
 from ch_contract.quiet_hashlib import hexdigest
 from ch_contract.shells import resolve
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 FOREIGN = frozenset({"control", "ignored", "malformed"})
 ACCEPTING = frozenset({"accept", "accept-unsandboxed", "always-allow", "allow-for-session"})
-TURNING_DOWN = frozenset({"reject", "cancelled"})
 GUARDED = (
     ("goal", "goal"),
     ("expect_revision", "expect-revision"),
@@ -179,7 +178,7 @@ def _accepted(document: Run) -> bool:
         raise Problem(
             "system",
             "the command was accepted for a sandbox, and this version has none",
-            "nothing was run; accept it unsandboxed if it may run without one",
+            "nothing was run; copy it again and accept it unsandboxed if it may run without one",
         )
     return True
 
@@ -246,6 +245,13 @@ def plan(document: Run, settings: Settings, login: str) -> Plan:
         )
     metadata = payload["metadata"]
     decision = approval(document)
+    unsandboxed = decision is not None and decision["decision"] == "accept-unsandboxed"
+    if unsandboxed and settings["shell_sandbox"] == "strict":
+        raise Problem(
+            "refused",
+            "shell_sandbox is strict, so nothing may run unsandboxed",
+            "nothing was run; accept it sandboxed, or reject it",
+        )
     return Plan(
         run_id=document["run_id"],
         command=command,

@@ -10,23 +10,16 @@ from __future__ import annotations
 
 import re
 
+from ch_contract.unseen import INVISIBLE, JOINERS, TAGS, TURNING
+
 # What makes a terminal or a reader show another text than the one that runs.
-HIDING = (
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-    "|\r(?!\n)|[\U000e0000-\U000e007f]|[\ud800-\udfff]"
-)
+HIDING = f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f{TURNING}]|\r(?!\n)|[{TAGS}]|[\ud800-\udfff]"
 # Damage of copying, each with what was probably meant.
 QUOTES = {"\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201b": "'", "\u201c": '"',
           "\u201d": '"', "\u201e": '"', "\u201f": '"', "\u2032": "'", "\u2033": '"',
           "\u00b4": "'", "\uff07": "'", "\uff02": '"'}  # fmt: skip
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-INVISIBLE = (
-    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u2060-\u2064\u206a-\u206f"
-    "\u3164\ufeff\uffa0"
-)
-# They join and dress the sign before them, as in most emoji; alone they are invisible.
-JOINERS = "\u200d\ufe00-\ufe0f"
 DAMAGE = (
     f"(?P<quote>[{''.join(QUOTES)}])|(?P<dash>(?<![^\\s=\"'(])[{DASHES}]+(?=\\S))"
     f"|(?P<blank>[{BLANKS}])|(?P<invisible>[{INVISIBLE}]|(?:(?<=[\x00-\x7f])|^)[{JOINERS}])"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os.path
 
+from ch_contract.problems import TURNING_DOWN
 from ch_contract.settings import WHY
 
 from .changes import files_section, of_changes
@@ -189,7 +190,7 @@ def _reviewed(document: Run, verdict: Verdict) -> list[str]:
     if document.get("applied") is not None:
         lines.append(_applied_line(document))
     for decision in document.get("decisions", ()):
-        if decision["decision"] in ("reject", "cancelled"):
+        if decision["decision"] in TURNING_DOWN:
             word = {"reject": "rejected", "cancelled": "cancelled"}[decision["decision"]]
             lines += [f"[{word}]", *([line(decision["reason"])] if decision["reason"] else ())]
             if of_changes(document) is not None and document["payload"]["command"] is not None:

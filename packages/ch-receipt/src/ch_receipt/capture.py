@@ -92,15 +92,17 @@ def _opened(state: str, run_id: str, session: str | None, owner: int, at: str) -
     }
 
 
-def resume(state: str, *, run_id: str, cwd: str, note: str, owner: int) -> Captured:
+def resume(
+    state: str, *, run_id: str, session: str | None, cwd: str, note: str, owner: int
+) -> Captured:
     """Open the run `run_id` again, which waited for a person; gives its id and the time.
 
     Raises Problem("usage") when the flags do not fit, Problem("busy") when another process answers
     for the run already, Problem("system") when a file cannot be written (no line is added then).
     """
     at = clock.now()
-    opened = _opened(state, run_id, None, owner, at)
-    line = receipt.happened(at, receipt.RESUMED, run_id, cwd=cwd, note=note)
+    opened = _opened(state, run_id, session, owner, at)
+    line = receipt.happened(at, receipt.RESUMED, run_id, session=session, cwd=cwd, note=note)
     documents.check(opened, "store/open-run.schema.json", "resume", kind="usage")
     ledger.check(line, "resume", kind="usage")
     open_path = places.open_run(state, run_id)

@@ -6,6 +6,8 @@ together after a budget; the whole diff stays in the candidate's folder, and the
 
 from __future__ import annotations
 
+from ch_contract.problems import TURNING_DOWN
+
 from .clean import line, visible
 
 TYPE_CHECKING = False
@@ -49,10 +51,10 @@ def _outcomes(document: Run, changes: Candidate) -> dict[str, str]:
     if applied is not None:
         return {entry["path"]: entry["outcome"] for entry in applied["entries"]}
     for decision in document.get("decisions", ()):
-        if decision["candidate_id"] == changes["candidate_id"]:
-            word = {"reject": "REJECTED", "cancelled": "REJECTED"}.get(decision["decision"])
-            # accepted, and a problem came before it could be applied
-            return {entry["path"]: word or "FAILED" for entry in changes["entries"]}
+        is_meant = decision["candidate_id"] == changes["candidate_id"]
+        if is_meant and decision["decision"] in TURNING_DOWN:
+            return {entry["path"]: "REJECTED" for entry in changes["entries"]}
+    # accepted, and a problem came before: what became of the files is not known here
     return {}
 
 

@@ -6,20 +6,12 @@ raw bytes stay in `output.txt`. Pure.
 
 from __future__ import annotations
 
+from ch_contract.unseen import escaped
+
 # Every control character but newline and tab, and every byte that was no UTF-8.
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), 127)}
 _CONTROLS.update({code: f"\\u{code:04x}" for code in range(0x80, 0xA0)})
 _CONTROLS.update({0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)})
-
-# In what a person judges by, also what is invisible or turns the text around.
-_HIDING = {
-    code: f"\\u{code:04x}"
-    for code in (
-        0x061C, 0x200B, *range(0x200E, 0x2010), 0x2028, 0x2029, *range(0x202A, 0x202F), 0x2060,
-        *range(0x2066, 0x206A), 0xFEFF,
-    )
-}  # fmt: skip
-_VISIBLE = {**_CONTROLS, **_HIDING}
 
 _STEERING = ("\x1b", "\r", "\b")
 
@@ -51,7 +43,8 @@ def visible(text: str) -> str:
     """A command, path or sentence with nothing in it that hides or turns text around."""
     if text.isascii() and text.isprintable():
         return text
-    return text.translate(_VISIBLE)
+    # in what a person judges by, what cannot be seen is no better than a control character
+    return escaped(text.translate(_CONTROLS))
 
 
 def line(text: str) -> str:

@@ -30,7 +30,7 @@ usage: ch-receipt [append] [--exit-code] < run document > run document
        ch-receipt capture --run-id ID --trigger KIND --cwd FOLDER [--session NAME] [--at TIME]
                           [--owner-pid PID] < text
        ch-receipt config --cwd FOLDER --note TEXT
-       ch-receipt resume --run-id ID --cwd FOLDER --note TEXT [--owner-pid PID]
+       ch-receipt resume --run-id ID --cwd FOLDER --note TEXT [--session NAME] [--owner-pid PID]
        ch-receipt happened EVENT --run-id ID --cwd FOLDER --note TEXT
        ch-receipt tail [N] [--json]
        ch-receipt show --run ID [--json]
@@ -79,8 +79,6 @@ options:
 """
 
 NAME = "ch-receipt"
-# A block shows the beginning of a diff.
-DIFF_BYTES = 1 << 20
 STANDARD = {"--help": False, "--version": False}
 
 
@@ -173,10 +171,12 @@ def _diffs(document: Run) -> dict[str, str]:
             if entry["diff_path"] is None:
                 continue
             folder = places.candidate_dir(places.state_dir(), staged["candidate_id"])
-            kept = os.path.join(folder, "diffs", os.path.basename(entry["diff_path"]))
+            above, name = os.path.split(entry["diff_path"])
+            inside = os.path.basename(above)
+            kept = os.path.join(folder, "edited" if inside == "edited" else "diffs", name)
             with contextlib.suppress(Problem):
                 # a diff that is gone costs nobody the block: the file is named all the same
-                found[entry["path"]] = clean.decode(files.read(kept, DIFF_BYTES) or b"")
+                found[entry["path"]] = clean.decode(files.read(kept) or b"")
     return found
 
 
@@ -250,13 +250,15 @@ def _resume_step(argv: list[str], streams: Streams) -> int:
     """Open a run again and record it; print where that stands."""
     from .capture import resume
 
-    known = ("--run-id", "--cwd", "--note", "--owner-pid")
+    known = ("--run-id", "--cwd", "--note", "--session", "--owner-pid")
     flags = _flags(argv, streams, dict.fromkeys(known, True))
     if flags is None:
         return problems.OK
     run_id, cwd, note = (_required(tool.text_flag(flags, name), name) for name in known[:3])
     owner = _owner(flags)
-    done = resume(places.state_dir(), run_id=run_id, cwd=cwd, note=note, owner=owner)
+    session = tool.text_flag(flags, "--session")
+    state = places.state_dir()
+    done = resume(state, run_id=run_id, session=session, cwd=cwd, note=note, owner=owner)
     documents.put(streams.stdout, documents.encode(done))
     return problems.OK
 

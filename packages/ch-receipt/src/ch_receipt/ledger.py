@@ -22,7 +22,7 @@ from ch_contract import checker, clock, documents, files, places
 from ch_contract.problems import Problem, refusal
 from ch_contract.quiet_hashlib import hexdigest, sha256
 
-from .receipt import END_EVENTS, entry
+from .receipt import END_EVENTS, RESUMED, entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,6 +143,9 @@ def _standing(window: bytes, line: Line) -> Receipt | None:
     run_id = str(line["run_id"]).encode()
     for raw in reversed(window.split(b"\n")[:-1]):
         found = parse(raw) if run_id in raw else None
+        if found is not None and found["event"] == RESUMED and found["run_id"] == line["run_id"]:
+            # it went on after what stands before this
+            return None
         if found is None or found["event"] not in END_EVENTS:
             continue
         if {**found, "at": line["at"]} == {**found, **line}:

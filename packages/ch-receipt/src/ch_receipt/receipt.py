@@ -21,9 +21,9 @@ FIELDS = (
 )  # fmt: skip
 # An end lasts until a run that waited for a person is taken up again.
 END_EVENTS = frozenset(
-    {"PreRun", "ReviewDecision", "PostRun", "PostRunFailure", "RunClosed", "RunIndeterminate"}
+    {"PreRun", "ReviewPending", "PostRun", "PostRunFailure", "RunClosed", "RunIndeterminate"}
 )
-WAITING = "ReviewDecision"
+WAITING = "ReviewPending"
 RESUMED = "RunResumed"
 COUNTED = {
     "NEW": "new",
@@ -195,9 +195,12 @@ def config_change(at: str, *, folder: str, note: str) -> Line:
     return entry("ConfigChange", at, cwd=bounded(folder, PATH_CHARS), note=note)
 
 
-def happened(at: str, event: str, run_id: str, *, cwd: str, note: str) -> Line:
+def happened(
+    at: str, event: str, run_id: str, *, cwd: str, note: str, session: str | None = None
+) -> Line:
     """The line of something that happened to a run after its end, or that goes on with it."""
-    return entry(event, at, run_id=run_id, cwd=bounded(cwd, PATH_CHARS), note=note)
+    where = bounded(cwd, PATH_CHARS)
+    return entry(event, at, run_id=run_id, session=session, cwd=where, note=note)
 
 
 def _decided(line: Line) -> str | None:

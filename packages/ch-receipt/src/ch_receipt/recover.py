@@ -126,7 +126,7 @@ def _settle(state: str, run_id: str, path: str) -> str | None:
             has_end = line["event"] in receipt.END_EVENTS or (
                 has_end and line["event"] != receipt.RESUMED
             )
-        captured = ledger.understood(raw) or captured
+        captured = captured or ledger.understood(raw)
     if has_end:
         files.remove(path)
         return None

@@ -5,14 +5,15 @@ Decides what each file becomes. How several files change as one step is transact
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from ch_contract import clock, documents, files, places
-from ch_contract.problems import Problem, refusal
+from ch_contract.problems import TURNING_DOWN, Problem, refusal
 from ch_contract.quiet_hashlib import hexdigest
 
 from . import candidate, transaction
-from .decision import NEGATIVE
+from .decision import check_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def apply(state: str, manifest: CandidateManifest, decision: DecisionRecord) -> 
     holds the lock for too long; Problem("system") when the machine would not do it.
     """
     name = manifest["candidate_id"]
-    if decision["decision"] in NEGATIVE:
+    check_ours(state, manifest)
+    if decision["decision"] in TURNING_DOWN:
         raise Problem("refused", f"the candidate {name} was not accepted: {decision['decision']}")
     files.private_folder(state)
     with files.lock(transaction.lock_path(state)):
@@ -52,7 +54,7 @@ def apply(state: str, manifest: CandidateManifest, decision: DecisionRecord) -> 
         def source(entry: ApplyRecordEntry) -> bytes:
             return _whole(state, manifest, entry)
 
-        return section(transaction.run(state, record, source))
+        return section(transaction.run(state, record, source, _before(state, manifest)))
 
 
 def check_unused(state: str, name: str) -> None:
@@ -107,11 +109,11 @@ def undo(state: str, manifest: CandidateManifest, *, hold: bool = False) -> Appl
             return _whole(state, manifest, entry)
 
         try:
-            return transaction.run(state, record, source, hold=hold)
+            return transaction.run(state, record, source, _before(state, manifest), hold=hold)
         except transaction.Stale as stale:
             raise transaction.Stale(
                 stale.paths,
-                "changed since it was applied",
+                stale.why.replace("staged", "applied"),
                 "nothing was undone; put it back by hand, or from version control",
             ) from None
 
@@ -120,22 +122,25 @@ def last_applied(state: str) -> CandidateManifest:
     """The candidate that was applied last and not undone. Raises Problem("refused")."""
     found: list[tuple[str, str]] = []
     for name in candidate.names(state):
-        record = candidate.outcome(state, name)
-        if record is None or record["state"] != "done" or record["act"] != "apply":
-            continue
-        undone = candidate.outcome(state, name, "undo")
-        if undone is None or undone["state"] != "done":
-            found.append((record["at"], name))
+        # a damaged one is told by `list`; it must not keep the others from being undone
+        with contextlib.suppress(Problem):
+            record = candidate.outcome(state, name)
+            if record is None or record["state"] != "done" or record["act"] != "apply":
+                continue
+            undone = candidate.outcome(state, name, "undo")
+            if undone is None or undone["state"] != "done":
+                found.append((record["at"], name))
     if not found:
         raise Problem("refused", "nothing was applied that could be undone")
     return candidate.load(state, max(found, key=lambda pair: clock.moment(pair[0]))[1])
 
 
-def recover(state: str) -> Iterator[ApplyRecord]:
+def recover(state: str) -> Iterator[ApplyRecord | Problem]:
     """Bring every apply and undo that was cut off to its end; gives the record of each outcome.
 
-    Each stays known until `settled`. While another process applies, nothing is done: it is alive.
-    Raises Problem("system") when the machine would not do it.
+    For one that cannot be read or settled the Problem is given instead, and the others are settled
+    all the same. Each stays known until `settled`. While another process applies, nothing is done:
+    it is alive. Raises Problem("system") when the machine would not do it.
     """
     folder = places.applying(state)
     try:
@@ -149,33 +154,45 @@ def recover(state: str) -> Iterator[ApplyRecord]:
     try:
         with files.lock(transaction.lock_path(state), AT_ONCE):
             files.sweep(folder, 0)
-            for record in list(_intents(folder)):
-                yield transaction.settle(state, record)
-            candidate.sweep(state)
+            for name in names:
+                if name.endswith(".json"):
+                    try:
+                        record = documents.kept(os.path.join(folder, name), transaction.SCHEMA)
+                        if record is not None:
+                            yield _settled(state, record)
+                    except Problem as problem:
+                        yield problem
     except Problem as problem:
         if problem.kind != "busy":
             raise
 
 
-def _intents(folder: str) -> Iterator[ApplyRecord]:
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".json"):
-            continue
-        path = os.path.join(folder, name)
-        value = documents.kept(path, transaction.SCHEMA)
-        if value is not None:
-            yield value
+def _settled(state: str, record: ApplyRecord) -> ApplyRecord:
+    """An intent brought to its end; what its files were comes from the candidate's snapshots."""
+    manifest = candidate.load(state, record["candidate_id"])
+    return transaction.settle(state, record, _before(state, manifest))
+
+
+def _before(state: str, manifest: CandidateManifest) -> transaction.Source:
+    """Gives the bytes that a file had before, as they were kept."""
+
+    def source(entry: ApplyRecordEntry) -> bytes:
+        name = entry["before_file"]
+        return candidate.contents(state, manifest, name) if name is not None else b""
+
+    return source
 
 
 def settled(state: str, name: str) -> None:
-    """Forget the intents of the candidate `name`: what became of them has been told.
+    """Forget the ended intents of the candidate `name`: what became of them has been told.
 
-    Raises Problem("system").
+    One that another process has begun meanwhile stays. Raises Problem("system"), Problem("busy").
     """
-    for act in ("apply", "undo"):
-        record = candidate.outcome(state, name, act)
-        if record is not None:
-            transaction.forget(state, record)
+    with files.lock(transaction.lock_path(state)):
+        for act in ("apply", "undo"):
+            record = candidate.outcome(state, name, act)
+            if record is not None and record["act"] != "run":
+                transaction.forget(state, record)
 
 
 def _record(

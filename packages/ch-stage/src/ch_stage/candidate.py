@@ -136,14 +136,16 @@ def _keep(
         key: value for key, value in document.items() if key in JUDGED or key.startswith("x-")
     }
     path = places.candidate_dir(state, manifest["candidate_id"])
+    sweep(state)
     try:
         with files.folder_once(path) as folder:
             for name in sorted({os.path.dirname(name) for name, _data in contents}):
                 files.private_folder(os.path.join(folder, name))
             for name, data in contents:
-                files.write_new(os.path.join(folder, name), data)
-            files.write_new(os.path.join(folder, "document.json"), documents.encode(judged))
-            files.write_new(os.path.join(folder, "manifest.json"), documents.encode(manifest))
+                files.write_new(os.path.join(folder, name), data, sync=False)
+            for name, value in (("document.json", judged), ("manifest.json", manifest)):
+                path_of = os.path.join(folder, name)
+                files.write_new(path_of, documents.encode(value), sync=False)
             for name in sorted({os.path.dirname(name) for name, _data in contents}):
                 files.sync_folder(os.path.join(folder, name))
     except FileExistsError:

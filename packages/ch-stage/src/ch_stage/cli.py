@@ -73,7 +73,8 @@ def stage(document: Run, drafts: dict[str, dict[str, Any]] | None = None) -> Non
     `drafts` holds a decision by the kind of candidate it is for: "changes", "command". Raises
     Problem when changes cannot be staged or applied, or a decision does not fit.
     """
-    if document["verdict"]["decision"] == "allow" and not document["payload"]["changes"]:
+    is_plain = document["verdict"]["decision"] == "allow" and not document["payload"]["changes"]
+    if is_plain and not drafts:
         document["candidates"] = []
         document["decisions"] = []
         return
@@ -158,8 +159,28 @@ def _show(argv: list[str], streams: tool.Streams) -> int:
         state = places.state_dir()
         line = _told(state, manifest[0])
         line["others"] = _others(state, manifest[0])
+        line["diffs"] = _diffs(state, manifest[0])
         documents.put(streams.stdout, documents.encode(line))
     return problems.OK
+
+
+def _diffs(state: str, manifest: CandidateManifest) -> dict[str, str]:
+    """The diffs of the files whose diff was not kept, as with 0.3.0, by path."""
+    from . import candidate
+    from .diff import diffs
+
+    def kept(name: str | None) -> bytes | None:
+        return None if name is None else candidate.contents(state, manifest, name)
+
+    changes = [
+        (entry["path"], kept(entry["snapshot_file"]), kept(entry["candidate_file"]))
+        for entry in manifest["entries"]
+        if entry["diff_file"] is None
+    ]
+    return {
+        path: diff.decode("utf-8", "backslashreplace")
+        for (path, _, _), (diff, _, _) in zip(changes, diffs(changes), strict=True)
+    }
 
 
 def _others(state: str, manifest: CandidateManifest) -> list[dict[str, Any]]:
@@ -208,7 +229,7 @@ def _decide(argv: list[str], streams: tool.Streams) -> int:
         return problems.OK
     from ch_contract import settings
 
-    from . import decision, grants
+    from . import decision
 
     manifest, flags = found
     path = tool.text_flag(flags, "--decision-file")
@@ -225,8 +246,6 @@ def _decide(argv: list[str], streams: tool.Streams) -> int:
     values = settings.load(manifest["cwd"], manifest["project"])
     is_strict = values["shell_sandbox"] == "strict"
     record = decision.record(state, manifest, draft, by, edited, strict_now=is_strict)
-    if record["decision"] == "allow-for-session" and manifest["session"] is not None:
-        grants.add(state, manifest["session"], manifest["subject_sha256"])
     documents.put(streams.stdout, documents.encode(record))
     return problems.OK
 
@@ -295,9 +314,14 @@ def _recover(argv: list[str], streams: tool.Streams) -> int:
         return problems.OK
     from . import apply
 
-    for record in apply.recover(places.state_dir()):
-        documents.put(streams.stdout, documents.encode(record))
-    return problems.OK
+    code = problems.OK
+    for found in apply.recover(places.state_dir()):
+        if isinstance(found, Problem):
+            streams.say(f"{NAME}: {problems.sentence(found.section(NAME))}")
+            code = found.code
+        else:
+            documents.put(streams.stdout, documents.encode(found))
+    return code
 
 
 def _settled(argv: list[str], streams: tool.Streams) -> int:

@@ -13,7 +13,7 @@ from ch_contract import clock, documents, files, places
 from ch_contract.problems import Problem
 from ch_contract.quiet_hashlib import hexdigest
 
-from . import candidate
+from . import candidate, grants
 from .identity import CHANGES, COMMAND, operation
 
 TYPE_CHECKING = False
@@ -40,7 +40,6 @@ ALLOWED = {
         "cancelled",
     ),
 }
-NEGATIVE = frozenset({"reject", "cancelled"})
 KEYS = frozenset(
     {
         "decision",
@@ -95,6 +94,21 @@ def find(state: str, manifest: CandidateManifest) -> DecisionRecord | None:
     return value  # type: ignore[no-any-return]
 
 
+def check_ours(state: str, manifest: CandidateManifest) -> None:
+    """Refuse to act on a decision that 0.3.0 recorded: nobody can tell whether it was acted on.
+
+    Raises Problem("refused").
+    """
+    data = files.read(_path(state, manifest), follow=False)
+    if data is not None and "format" not in documents.parse_json(data, _path(state, manifest)):
+        raise Problem(
+            "refused",
+            f"the candidate {manifest['candidate_id']} was decided under clip-harness 0.3.0, which"
+            " kept no record of what was done then",
+            "copy the payload again to have it judged and decided anew",
+        )
+
+
 def _path(state: str, manifest: CandidateManifest) -> str:
     folder = places.candidate_dir(state, manifest["candidate_id"])
     return os.path.join(folder, "decision.json")
@@ -117,6 +131,7 @@ def record(
     kind "system" when it cannot be written.
     """
     check(manifest, draft, edited or {}, strict_now=strict_now)
+    files.sweep(places.candidate_dir(state, manifest["candidate_id"]))
     first = find(state, manifest)
     if first is None and candidate.status(manifest, None) == "expired":
         raise Problem(
@@ -133,6 +148,8 @@ def record(
         except FileExistsError:
             first = find(state, manifest)
         else:
+            if new["decision"] == "allow-for-session" and manifest["session"] is not None:
+                grants.add(state, manifest["session"], manifest["cwd"], manifest["command"] or "")
             return new
     if first is None:
         raise Problem("system", f"{_path(state, manifest)} came and went", "try again")
@@ -185,12 +202,7 @@ def check(
             f"{decided!r} is no decision for {what}",
             f"it is one of: {', '.join(allowed)}",
         )
-    if decided == "accept-unsandboxed" and (strict_now or manifest["shell_sandbox"] == "strict"):
-        raise Problem(
-            "refused",
-            "shell_sandbox is strict, so nothing may be accepted unsandboxed",
-            "accept it sandboxed, or reject it",
-        )
+    check_sandbox(manifest, decided, strict_now=strict_now)
     if decided == "allow-for-session" and manifest["session"] is None:
         raise Problem(
             "refused",
@@ -205,6 +217,20 @@ def check(
             "refused",
             f"{decided} takes no edited files" if edited else "accept-edited needs edited files",
             "accept them as they are, or edit them first",
+        )
+
+
+def check_sandbox(manifest: CandidateManifest, decided: str, *, strict_now: bool) -> None:
+    """Refuse what a strict sandbox forbids: when it is decided, and again when it is acted on.
+
+    Strict is strict if it was when the command was staged, or is now. Pure. Raises
+    Problem("refused").
+    """
+    if decided == "accept-unsandboxed" and (strict_now or manifest["shell_sandbox"] == "strict"):
+        raise Problem(
+            "refused",
+            "shell_sandbox is strict, so nothing may run unsandboxed",
+            "accept it sandboxed, or reject it",
         )
 
 
@@ -239,15 +265,12 @@ def _keep_edited(
             base = None if snapshot is None else candidate.contents(state, manifest, snapshot)
             found.append((number, entry["path"], base, edited[entry["path"]]))
     shown = diffs([(path, base, new) for _number, path, base, new in found])
-    # Two deciders at once must not write over each other's bytes: each has names of its own.
-    own = int.from_bytes(os.urandom(2)) % 1000 * 1000
     kept: list[DecisionRecordEdited] = []
-    for name in ("edited", "diffs"):
-        files.private_folder(os.path.join(folder, name))
+    files.private_folder(os.path.join(folder, "edited"))
     for (number, path, base, new), (diff, added, removed) in zip(found, shown, strict=True):
-        entry_file, diff_file = f"edited/{own + number}", f"diffs/{own + number}.diff"
-        files.write_atomic(os.path.join(folder, entry_file), new)
-        files.write_atomic(os.path.join(folder, diff_file), diff)
+        entry_file = _kept_under_a_new_name(folder, number, new)
+        diff_file = f"{entry_file}.diff"
+        files.write_new(os.path.join(folder, diff_file), diff)
         kept.append(
             {
                 "path": path,
@@ -260,6 +283,17 @@ def _keep_edited(
             }
         )
     return kept
+
+
+def _kept_under_a_new_name(folder: str, number: int, data: bytes) -> str:
+    """Keep `data` under a name that nothing has: two deciders at once have each their own."""
+    while True:
+        name = f"edited/{int.from_bytes(os.urandom(2)) % 900 * 1000 + number}"
+        try:
+            files.write_new(os.path.join(folder, name), data)
+        except FileExistsError:
+            continue
+        return name
 
 
 def _record(

@@ -12,14 +12,13 @@ from ch_contract import files
 
 from . import isolated
 
-# What git calls binary is not shown line by line.
-_BINARY = b"Binary files "
-
 
 def diffs(changes: list[tuple[str, bytes | None, bytes | None]]) -> list[tuple[bytes, int, int]]:
     """For each (path, old bytes, new bytes): the diff, lines added, lines removed.
 
-    None stands for a file that is not there. Raises Problem("system") when git cannot do it.
+    None stands for a file that is not there. Also what is no text is shown line by line: a script
+    with a NUL in it runs, and nobody accepts what was not shown. Raises Problem("system") when git
+    cannot do it.
     """
     differing = [number for number, (_, old, new) in enumerate(changes) if old != new]
     if not differing:
@@ -31,8 +30,8 @@ def diffs(changes: list[tuple[str, bytes | None, bytes | None]]) -> list[tuple[b
                     files.write_plain(os.path.join(folder, name, f"{number:04d}"), data)
         output = isolated.git(
             folder,
-            ["diff", "--no-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
-             "--unified=3", "--diff-algorithm=myers", "--", "old", "new"],
+            ["diff", "--no-index", "--text", "--no-color", "--no-ext-diff", "--no-textconv",
+             "--no-renames", "--unified=3", "--diff-algorithm=myers", "--", "old", "new"],
             fine=(0, 1),
         )  # fmt: skip
     found = _by_number(output)
@@ -51,7 +50,7 @@ def _by_number(output: bytes) -> dict[int, list[bytes]]:
         if line.startswith(b"diff --git "):
             rows = found.setdefault(int(line.rstrip(b"\n").rpartition(b"/")[2]), [])
             is_body = False
-        elif is_body or line.startswith((b"@@ ", _BINARY)):
+        elif is_body or line.startswith(b"@@ "):
             is_body = True
             rows.append(line)
     return found
@@ -73,15 +72,6 @@ def _told(
     name = path.encode() + (b"\t" if " " in path else b"")
     head = b"--- " + (b"/dev/null" if old is None else b"a/" + name) + b"\n"
     head += b"+++ " + (b"/dev/null" if new is None else b"b/" + name) + b"\n"
-    if rows and rows[0].startswith(_BINARY):
-        said = f"Binary file, {_size(old)} -> {_size(new)}\n"
-        return head + said.encode(), 0, 0
     added = sum(row.startswith(b"+") for row in rows)
     removed = sum(row.startswith(b"-") for row in rows)
     return head + b"".join(rows), added, removed
-
-
-def _size(data: bytes | None) -> str:
-    if data is None:
-        return "nothing"
-    return "1 byte" if len(data) == 1 else f"{len(data):,} bytes"

@@ -1,4 +1,4 @@
-"""Commands that a person allowed for one session: exactly these texts, until the session ends.
+"""Commands that a person allowed for one session: exactly these texts, each in its folder.
 
 A grant answers for the person where they have answered already. It is no setting and is written to
 none; it lies with the state, and a command that differs in one character is another command.
@@ -10,6 +10,7 @@ import os
 
 from ch_contract import documents, files
 from ch_contract.problems import Problem
+from ch_contract.quiet_hashlib import hexdigest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,17 +44,17 @@ def read(state: str, session: str) -> set[str]:
     return set(value["commands"])
 
 
-def add(state: str, session: str, command_sha256: str) -> None:
-    """Allow the command of this hash for `session`. Raises as `read` does, Problem("busy")."""
+def key(cwd: str, command: str) -> str:
+    """The hash that stands for a command: the same text in another folder is another command."""
+    return hexdigest(documents.encode([cwd, command]))
+
+
+def add(state: str, session: str, cwd: str, command: str) -> None:
+    """Allow `command` in `cwd` for `session`. Raises as `read` does, Problem("busy")."""
     path = store_path(state, session)
     folder = files.private_folder(os.path.dirname(path))
     with files.lock(os.path.join(folder, ".lock")):
-        known = read(state, session) | {command_sha256}
+        known = read(state, session) | {key(cwd, command)}
         value: Grants = {"format": FORMAT, "session": session, "commands": sorted(known)}
         documents.check(value, SCHEMA, "grants to write", kind="bug")
         files.write_atomic(path, documents.encode(value))
-
-
-def end(state: str, session: str) -> None:
-    """Forget what was allowed for `session`. Raises Problem("system")."""
-    files.remove(store_path(state, session))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ch_contract import places, settings
-from ch_contract.problems import Problem
+from ch_contract.problems import TURNING_DOWN, Problem
 
 from . import apply, candidate, decision, grants, transaction
 from .identity import CHANGES, COMMAND, candidate_id
@@ -31,20 +31,49 @@ def stage(document: Run, drafts: dict[str, dict[str, Any]]) -> None:
     """
     document["candidates"] = []
     document["decisions"] = []
+    state = places.state_dir()
+    waits = _is_held(document) or _found(state, document, COMMAND) is not None
+    _check_drafts(drafts, has_changes=bool(document["payload"]["changes"]), has_command=waits)
     if document["payload"]["changes"]:
         manifest = _changes(document)
         decided = _decided(document, manifest, drafts)
-        if decided is None or decided["decision"] in decision.NEGATIVE:
+        if decided is None or decided["decision"] in TURNING_DOWN:
             return
         if "applied" not in document:
             _apply(document, manifest, decided)
         elif document["applied"]["rolled_back"]:
             return
-    if _is_held(document):
+    # one that waited once is decided on, also where the gate would let it pass by now
+    if waits:
         manifest = _command(document)
         decided = _decided(document, manifest, drafts)
-        if decided is not None and decided["decision"] not in decision.NEGATIVE:
-            apply.hand_over(places.state_dir(), manifest)
+        if decided is not None and decided["decision"] not in TURNING_DOWN:
+            apply.hand_over(state, manifest)
+
+
+def _check_drafts(
+    drafts: dict[str, dict[str, Any]], *, has_changes: bool, has_command: bool
+) -> None:
+    """Refuse a decision on what does not wait for one: nobody's "reject" is passed over.
+
+    Raises Problem("refused").
+    """
+    for kind, is_there, what in (
+        (CHANGES, has_changes, "file change"),
+        (COMMAND, has_command, "command"),
+    ):
+        if kind in drafts and not is_there:
+            raise Problem(
+                "refused",
+                f"there is a decision on a {what}, and no {what} waits for one",
+                "nothing was changed and nothing was run; leave that decision out",
+            )
+        if drafts.get(kind, {}).get("decision") == "always-allow":
+            raise Problem(
+                "refused",
+                "always-allow is given in a review at the terminal, which keeps the entry",
+                "nothing was run; use: clip-harness candidate review",
+            )
 
 
 def _changes(document: Run) -> CandidateManifest:
@@ -140,14 +169,16 @@ def _decided(
     state = places.state_dir()
     draft = drafts.pop(manifest["kind"], None)
     found = decision.find(state, manifest)
+    values = settings.load(document["cwd"], document["project"])
+    is_strict = values["shell_sandbox"] == "strict"
     if draft is not None:
-        values = settings.load(document["cwd"], document["project"])
-        is_strict = values["shell_sandbox"] == "strict"
         found = decision.record(state, manifest, draft, "file", strict_now=is_strict)
     elif found is None and _is_granted(state, manifest):
         found = decision.record(state, manifest, {"decision": "allow-for-session"}, "grant")
     document["candidates"].append(candidate.section(state, manifest, found))
     if found is not None:
+        decision.check_ours(state, manifest)
+        decision.check_sandbox(manifest, found["decision"], strict_now=is_strict)
         document["decisions"].append(decision.section(found))
     return found
 
@@ -157,7 +188,7 @@ def _is_granted(state: str, manifest: CandidateManifest) -> bool:
     return (
         manifest["kind"] == COMMAND
         and session is not None
-        and manifest["subject_sha256"] in grants.read(state, session)
+        and grants.key(manifest["cwd"], manifest["command"] or "") in grants.read(state, session)
     )
 
 
@@ -180,6 +211,9 @@ def _apply(document: Run, manifest: CandidateManifest, decided: DecisionRecord) 
             )
         document["applied"] = apply.section(first)
         return
+    if first is not None and is_done:
+        # what became of the files is told, whoever did it
+        document["applied"] = apply.section(first)
     try:
         document["applied"] = apply.apply(state, manifest, decided)
     except Problem as problem:

@@ -103,7 +103,7 @@ class Folder:
 
     def _below(self, path: str) -> str:
         """`path` relative to the working folder, without detours. Raises Problem("refused")."""
-        odd = next((sign for sign in path if not sign.isprintable()), None)
+        odd = next((sign for sign in path if visible(sign) != sign), None)
         if odd is not None:
             raise refused(path, f"holds U+{ord(odd):04X}, which is not seen")
         if path.startswith("~"):
@@ -167,6 +167,19 @@ def check_apart(targets: list[Target]) -> None:
                 "send one change for each file",
             )
         seen[key] = target
+    spelled: dict[str, str] = {}
+    for target in targets:
+        folder = os.path.dirname(target.abs_path)
+        while len(folder) > 1:
+            if spelled.setdefault(folded(folder), folder) != folder:
+                other = os.path.basename(spelled[folded(folder)])
+                raise refused(
+                    target.path,
+                    f"spells a folder {os.path.basename(folder)!a} that another change"
+                    f" spells {other!a}",
+                    "spell it in one way",
+                )
+            folder = os.path.dirname(folder)
     for target in targets:
         above = os.path.dirname(folded(target.abs_path))
         while len(above) > 1:

@@ -56,7 +56,7 @@ def intent_path(state: str, record: ApplyRecord) -> str:
 class Stale(Problem):
     """Files are no longer what the intent starts from; `paths` names them."""
 
-    __slots__ = ("paths",)
+    __slots__ = ("paths", "why")
 
     def __init__(
         self,
@@ -66,10 +66,13 @@ class Stale(Problem):
     ) -> None:
         super().__init__("refused", f"{', '.join(paths)}: {why}", hint)
         self.paths = paths
+        self.why = why
 
 
-def run(state: str, record: ApplyRecord, source: Source, *, hold: bool = False) -> ApplyRecord:
-    """Do what `record` intends; `source` gives the bytes that an entry becomes.
+def run(
+    state: str, record: ApplyRecord, source: Source, before: Source, *, hold: bool = False
+) -> ApplyRecord:
+    """Do what `record` intends, with the bytes that an entry becomes and those it had `before`.
 
     With `hold` the intent stays, for `forget`. Gives the record of the outcome.
     Raises Stale when a file is not what it should be before, Problem("system") when the machine
@@ -90,7 +93,7 @@ def run(state: str, record: ApplyRecord, source: Source, *, hold: bool = False) 
         _place(record, source)
         done = _write_outcome(state, record, "done", None)
     except BaseException as error:
-        _give_up(state, record, error)
+        _give_up(state, record, before, error)
         raise
     try:
         _clear(record)
@@ -102,8 +105,10 @@ def run(state: str, record: ApplyRecord, source: Source, *, hold: bool = False) 
     return done
 
 
-def settle(state: str, record: ApplyRecord) -> ApplyRecord:
+def settle(state: str, record: ApplyRecord, before: Source) -> ApplyRecord:
     """Bring an intent that was cut off to its end; gives the record of the outcome.
+
+    `before` gives the bytes that an entry had, should its second name be gone.
 
     The intent stays until `forget`. Raises Problem("system") when the machine would not do it; then
     it can be tried again.
@@ -111,7 +116,7 @@ def settle(state: str, record: ApplyRecord) -> ApplyRecord:
     try:
         done = _outcome_of(state, record)
         if done is None or done["state"] == "intent":
-            notes = _put_back(record)
+            notes = _put_back(record, before)
             done = _write_outcome(state, record, "rolled-back", "; ".join(notes) or None)
         elif done["state"] == "done":
             _clear(record)
@@ -121,8 +126,13 @@ def settle(state: str, record: ApplyRecord) -> ApplyRecord:
 
 
 def forget(state: str, record: ApplyRecord) -> None:
-    """Remove the intent of a settled record. Raises Problem("system")."""
-    _forget(state, record)
+    """Remove the intent of a settled record, unless it is another one by now.
+
+    Raises Problem("system").
+    """
+    found = documents.kept(intent_path(state, record), SCHEMA)
+    if found is not None and (found["at"], found["pid"]) == (record["at"], record["pid"]):
+        _forget(state, record)
 
 
 def _outcome_of(state: str, record: ApplyRecord) -> ApplyRecord | None:
@@ -145,13 +155,13 @@ def _forget(state: str, record: ApplyRecord) -> None:
     files.remove(intent_path(state, record))
 
 
-def _give_up(state: str, record: ApplyRecord, error: BaseException) -> None:
+def _give_up(state: str, record: ApplyRecord, before: Source, error: BaseException) -> None:
     """Put everything back after `error`; what cannot be put back is left to the next start."""
     try:
         if _outcome_of(state, record) is not None:
             # it has its name and may not be durable: a record of "done" must go before its deeds
             files.remove(outcome_path(state, record["candidate_id"], record["act"]))
-        notes = _put_back(record)
+        notes = _put_back(record, before)
         with contextlib.suppress(Problem):
             # a full disk takes no record; everything is as if nothing had been tried
             _write_outcome(state, record, "rolled-back", "; ".join(notes) or None)
@@ -233,14 +243,9 @@ def _check_before(record: ApplyRecord) -> None:
     ]
     if stale:
         raise Stale(stale, "changed since it was staged")
-    moved = [
-        entry["path"]
-        for entry in _placing(record)
-        if os.path.realpath(os.path.dirname(entry["abs_path"]))
-        != os.path.dirname(entry["abs_path"])
-    ]
-    if moved:
-        raise Stale(moved, "a folder above it has become a link since it was staged")
+    for entry in _placing(record):
+        if os.path.isdir(os.path.dirname(entry["abs_path"])):
+            _check_folder(entry)
 
 
 def _place(record: ApplyRecord, source: Source) -> None:
@@ -253,13 +258,33 @@ def _place(record: ApplyRecord, source: Source) -> None:
         if temporary is not None:
             like = entry["abs_path"] if entry["before_sha256"] is not None else None
             files.write_like(temporary, source(entry), entry["after_mode"], like)
+    for entry in placing:
+        _name_twice(entry)
+    # a second name must not be lost where the rename after it is not
     _sync(placing)
     for entry in placing:
+        _check_folder(entry)
         _place_one(entry)
     _sync(placing)
     for entry in placing:
-        if live_sha256(entry["abs_path"]) != entry["after_sha256"]:
-            raise Stale([entry["path"]], "was changed while it was being written")
+        _, backup = _beside(entry)
+        is_other = backup is not None and live_sha256(backup) != entry["before_sha256"]
+        if is_other or live_sha256(entry["abs_path"]) != entry["after_sha256"]:
+            raise Stale([entry["path"]], "changed while it was being written")
+
+
+def _name_twice(entry: ApplyRecordEntry) -> None:
+    """Give a file that is to be replaced its second name; where it can have but one, not yet."""
+    temporary, backup = _beside(entry)
+    if backup is not None and temporary is not None:
+        files.add_name(entry["abs_path"], backup)
+
+
+def _check_folder(entry: ApplyRecordEntry) -> None:
+    """Refuse a file whose folder has become a link. Raises Stale."""
+    folder = os.path.dirname(entry["abs_path"])
+    if os.path.realpath(folder) != folder:
+        raise Stale([entry["path"]], "a folder above it has become a link since it was staged")
 
 
 def _place_one(entry: ApplyRecordEntry) -> None:
@@ -267,8 +292,7 @@ def _place_one(entry: ApplyRecordEntry) -> None:
     temporary, backup = _beside(entry)
     if backup is not None:
         # a deleted file is moved aside; an updated one keeps its name until the new one takes it
-        is_moved = temporary is None or not files.add_name(path, backup)
-        if is_moved:
+        if not os.path.lexists(backup):
             files.rename(path, backup)
         if live_sha256(backup) != entry["before_sha256"]:
             raise Stale([entry["path"]], "changed since it was staged")
@@ -283,14 +307,14 @@ def _place_one(entry: ApplyRecordEntry) -> None:
             files.rename(temporary, path)
 
 
-def _put_back(record: ApplyRecord) -> list[str]:
+def _put_back(record: ApplyRecord, before: Source) -> list[str]:
     """Put every file back as it was before, as far as it was placed at all.
 
     Gives a sentence for each file that somebody has changed meanwhile: it is left as it is. Raises
     OSError or Problem.
     """
     placing = _placing(record)
-    left = [entry["path"] for entry in reversed(placing) if not _put_back_one(entry)]
+    left = [entry["path"] for entry in reversed(placing) if not _put_back_one(entry, before)]
     for entry in placing:
         for name in _beside(entry):
             if name is not None:
@@ -301,14 +325,14 @@ def _put_back(record: ApplyRecord) -> list[str]:
     return [f"{path} was changed by somebody else meanwhile and was left" for path in left]
 
 
-def _put_back_one(entry: ApplyRecordEntry) -> bool:
+def _put_back_one(entry: ApplyRecordEntry, before: Source) -> bool:
     """Put one file back; False when somebody else has changed it and it is left."""
     path = entry["abs_path"]
     temporary, backup = _beside(entry)
     if backup is not None:
-        if not os.path.lexists(backup):
-            return True
         found = live_sha256(path)
+        if not os.path.lexists(backup):
+            return _restore(entry, found, before)
         if found == entry["before_sha256"] and _is_same_file(path, backup):
             return True
         if found not in (None, entry["after_sha256"]):
@@ -324,6 +348,24 @@ def _put_back_one(entry: ApplyRecordEntry) -> bool:
         if live_sha256(path) != entry["after_sha256"]:
             return False
         files.remove_name(path)
+    return True
+
+
+def _restore(entry: ApplyRecordEntry, found: str | None, before: Source) -> bool:
+    """Put back a file without its second name: it was never placed, or the name was removed since.
+
+    Then its bytes come from the snapshot. False when somebody else has changed the file.
+    """
+    path = entry["abs_path"]
+    temporary, _ = _beside(entry)
+    if found == entry["before_sha256"]:
+        return True
+    if found != entry["after_sha256"]:
+        return False
+    name = temporary or os.path.join(os.path.dirname(path), files.temporary_name())
+    files.remove_name(name)
+    files.write_like(name, before(entry), entry["before_mode"], path if found is not None else None)
+    files.rename(name, path)
     return True
 
 

@@ -5,16 +5,17 @@ The store is ch-stage's; what is done after a decision is the flow's. Here it is
 
 from __future__ import annotations
 
+import contextlib
 import os
 
-from ch_contract import documents, files, problems
+from ch_contract import documents, problems
 from ch_contract.problems import Problem, visible
 from clip_harness.flows import asking
 from clip_harness.flows.interrupts import Interrupts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from ch_contract.tool import Streams
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class Asked:
     """What was asked for on the command line."""
 
-    __slots__ = ("as_json", "decision", "is_all", "name", "paths", "reason")
+    __slots__ = ("as_json", "decision", "edited", "is_all", "name", "paths", "reason")
 
     def __init__(
         self,
@@ -35,12 +36,14 @@ class Asked:
         name: str | None,
         decision: str | None,
         reason: str | None,
+        edited: str | None,
         paths: list[str],
         is_all: bool,
         as_json: bool,
     ) -> None:
         self.name = name
         self.decision = decision
+        self.edited = edited
         self.reason = reason
         self.paths = paths
         self.is_all = is_all
@@ -73,7 +76,7 @@ def _list(asked: Asked, runner: Runner, _flow: Flow, streams: Streams) -> int:
             continue
         count += 1
         streams.out(line.decode() + "\n" if asked.as_json else f"{_line(told)}\n")
-    if not count and not asked.as_json:
+    if not count and not asked.as_json and done.code == problems.OK:
         streams.out("nothing waits for a decision\n" if not asked.is_all else "no candidates\n")
     return done.code
 
@@ -141,7 +144,8 @@ def _show(asked: Asked, runner: Runner, _flow: Flow, streams: Streams) -> int:
         counts = f"+{entry['lines_added']} -{entry['lines_removed']}"
         declared = f", declared {entry['declared_op']}" if entry["mismatch"] else ""
         rows.append(f"{entry['actual_op']} {entry['path']} ({counts}{declared})")
-        rows += _diff(told["dir"], entry["diff_file"])
+        diff = asking.diff_of(told, entry).decode("utf-8", "backslashreplace")
+        rows += diff.removesuffix("\n").split("\n") if diff else []
     streams.out("".join(f"{visible(row)}\n" for row in rows))
     return problems.OK
 
@@ -159,13 +163,6 @@ def _scope(manifest: dict[str, Any]) -> str:
 
 def _numbered(manifest: dict[str, Any]) -> list[tuple[int, str]]:
     return list(enumerate(manifest["command"].removesuffix("\n").split("\n")))
-
-
-def _diff(folder: str, name: str | None) -> list[str]:
-    if name is None:
-        return []
-    data = files.read(os.path.join(folder, name), follow=False) or b""
-    return data.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n")
 
 
 def _review(asked: Asked, runner: Runner, flow: Flow, streams: Streams) -> int:
@@ -188,7 +185,13 @@ def _review(asked: Asked, runner: Runner, flow: Flow, streams: Streams) -> int:
             streams.out(f"{told['candidate_id']} still waits\n")
             return problems.PENDING
     elif asked.decision is not None:
-        asking.decide(runner, told["candidate_id"], asked.draft(asked.decision), by="terminal")
+        _record(asked, told, runner)
+    else:
+        raise Problem(
+            "refused",
+            f"{name} is decided already: {told['decision']['decision']}",
+            f"act on it with: clip-harness candidate apply {name}",
+        )
     return _act(asking.show(runner, told["candidate_id"]), flow)
 
 
@@ -196,10 +199,52 @@ def _decide(asked: Asked, runner: Runner, _flow: Flow, streams: Streams) -> int:
     """Record a decision."""
     if asked.decision is None:
         raise Problem("usage", "--decision is missing", "such as: --decision reject")
-    name = asking.show(runner, asked.named())["candidate_id"]
-    asking.decide(runner, name, asked.draft(asked.decision), by="terminal")
+    told = asking.show(runner, asked.named())
+    _record(asked, told, runner)
+    name = told["candidate_id"]
     streams.out(f"{name}: {asked.decision}; act on it with: clip-harness candidate apply {name}\n")
     return problems.OK
+
+
+def _record(asked: Asked, told: dict[str, Any], runner: Runner) -> None:
+    """Record the decision that the flags give. Raises Problem("usage") for another word."""
+    kind = told["manifest"]["kind"]
+    if asked.decision not in WORDS[kind]:
+        what = "a command" if kind == "command" else "file changes"
+        raise Problem(
+            "usage",
+            f"--decision {asked.decision} is none for {what}",
+            f"it is one of: {', '.join(WORDS[kind])}",
+        )
+    if kind == "command" and asked.decision == "accept" and not asking.HAS_SANDBOX:
+        raise Problem(
+            "system",
+            "this version has no sandbox, so an accepted command cannot run in one",
+            "nothing was decided; give --decision accept-unsandboxed if it may run without one",
+        )
+    draft = asked.draft(asked.decision)
+    with contextlib.ExitStack() as stack:
+        edited = None
+        if asked.edited is not None:
+            edited = stack.enter_context(_by_number(asked.edited, told["manifest"]))
+        asking.decide(runner, told["candidate_id"], draft, by="terminal", edited=edited)
+
+
+@contextlib.contextmanager
+def _by_number(folder: str, manifest: dict[str, Any]) -> Iterator[str]:
+    """A temporary folder with the edited files of `folder` under the numbers of their entries."""
+    import tempfile
+
+    from ch_contract import files
+
+    if not os.path.isdir(folder):
+        raise Problem("usage", f"--edited: there is no folder {folder}")
+    with tempfile.TemporaryDirectory(prefix="clip-harness-review-") as numbered:
+        for number, entry in enumerate(manifest["entries"], 1):
+            data = files.read(os.path.join(folder, entry["path"]))
+            if data is not None:
+                files.write_plain(os.path.join(numbered, str(number)), data)
+        yield numbered
 
 
 def _apply(asked: Asked, runner: Runner, flow: Flow, _streams: Streams) -> int:
@@ -212,8 +257,9 @@ def _cancel(asked: Asked, runner: Runner, flow: Flow, _streams: Streams) -> int:
     told = asking.show(runner, asked.named())
     name = told["candidate_id"]
     asking.decide(runner, name, asked.draft("cancelled"), by="terminal")
-    _act(asking.show(runner, name), flow)
-    return problems.OK
+    code = _act(asking.show(runner, name), flow)
+    # that it was withdrawn is what was asked for
+    return problems.OK if code == problems.NO else code
 
 
 def _act(told: dict[str, Any], flow: Flow) -> int:
@@ -236,6 +282,20 @@ def _act(told: dict[str, Any], flow: Flow) -> int:
     return flow.resume(told)
 
 
+# The decisions that flags can give: the others are made at the terminal, where they are shown.
+WORDS = {
+    "changes": ("accept", "accept-edited", "reject"),
+    "command": ("accept", "accept-unsandboxed", "reject"),
+}
+# The flags of each action, beside those of every command.
+FLAGS = {
+    "list": ("--all", "--json"),
+    "show": ("--json",),
+    "review": ("--decision", "--reason", "--file", "--edited", "--no-copy"),
+    "decide": ("--decision", "--reason", "--file", "--edited"),
+    "apply": ("--no-copy",),
+    "cancel": ("--reason",),
+}
 ACTIONS: dict[str, Action] = {
     "list": _list,
     "show": _show,

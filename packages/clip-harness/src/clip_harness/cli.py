@@ -99,8 +99,10 @@ CANDIDATE_USAGE = """\
 usage: clip-harness candidate list [--all] [--json]
        clip-harness candidate show ID [--json]
        clip-harness candidate review ID [--decision WORD] [--reason TEXT] [--file PATH ...]
+                                        [--edited FOLDER] [--no-copy]
        clip-harness candidate decide ID --decision WORD [--reason TEXT] [--file PATH ...]
-       clip-harness candidate apply ID
+                                        [--edited FOLDER]
+       clip-harness candidate apply ID [--no-copy]
        clip-harness candidate cancel ID [--reason TEXT]
 
 Look at file changes and held commands that wait for a decision, and decide.
@@ -114,9 +116,11 @@ apply   act on the decision that was recorded; everything is judged again first
 cancel  withdraw it: nothing is applied or run
 
 options:
-  --decision WORD  for files accept or reject; for a command accept, accept-unsandboxed or reject
+  --decision WORD  for files accept, accept-edited or reject; for a command accept,
+                   accept-unsandboxed or reject
   --reason TEXT    why; it is told to the chat
   --file PATH      accept this file alone; give it again for more
+  --edited FOLDER  the edited files of accept-edited, under their own paths
   --all            list those that were decided too
   --json           one JSON object a line
   --no-copy        leave the clipboard alone
@@ -425,7 +429,8 @@ def candidate(argv: list[str], call: Call) -> int:
 
     paths, rest = _repeated(argv, "--file")
     known = {
-        "--decision": True, "--reason": True, "--all": False, "--json": False, "--no-copy": False
+        "--decision": True, "--reason": True, "--edited": True, "--all": False, "--json": False,
+        "--no-copy": False,
     }  # fmt: skip
     parsed = _flags(rest, known, call, CANDIDATE_USAGE, most=2)
     if parsed is None:
@@ -438,8 +443,13 @@ def candidate(argv: list[str], call: Call) -> int:
             "candidate: which action?" if action is None else f"unknown action {action!r}",
             f"it is one of: {', '.join(candidates.ACTIONS)}",
         )
+    given = [*flags, *(["--file"] if paths else [])]
+    wrong = [flag for flag in given if flag in {*known, "--file"} - set(candidates.FLAGS[action])]
+    if wrong:
+        raise Problem("usage", f"candidate {action} takes no {wrong[0]}", "see --help")
     asked = candidates.Asked(
         name=name,
+        edited=tool.text_flag(flags, "--edited"),
         decision=tool.text_flag(flags, "--decision"),
         reason=tool.text_flag(flags, "--reason"),
         paths=paths,

@@ -35,7 +35,7 @@ _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
-NO_SANDBOX = "this version has no sandbox yet, so it will not run"
+NO_SANDBOX = "this version has no sandbox yet, so it cannot run that way"
 
 
 class Entry:
@@ -211,7 +211,8 @@ def keys(subject: Subject, *, has_code: bool, edited: int = 0) -> list[tuple[str
         if not subject.is_strict:
             found.append(("u", "accept, unsandboxed"))
         if subject.offer is not None:
-            found.append(("w", f"always allow {visible(subject.offer)}"))
+            later = "" if subject.has_sandbox else ", from the next time on"
+            found.append(("w", f"always allow {visible(subject.offer)}{later}"))
         # without a sandbox it would fail each time, and nobody would be asked any more
         if subject.session is not None and subject.has_sandbox:
             found.append(("g", f"allow for session {visible(subject.session)}"))

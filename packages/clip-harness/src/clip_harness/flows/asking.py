@@ -10,6 +10,7 @@ import contextlib
 import os
 
 from ch_contract import documents, files, problems, settings
+from ch_contract.problems import Problem
 from clip_harness import allowing
 
 TYPE_CHECKING = False
@@ -53,6 +54,14 @@ class Asker:
 
         Raises Problem as ch-stage does, and when an always-allow cannot be kept.
         """
+        try:
+            return self._decide(name)
+        except OSError as error:
+            # no terminal, or no place for copies: nobody was asked, so it waits
+            self._streams.say(f"clip-harness: nobody could be asked: {error.strerror or error}")
+            return False
+
+    def _decide(self, name: str) -> bool:
         from clip_harness.adapters import prompt
 
         told = show(self._runner, name)
@@ -94,7 +103,12 @@ class Asker:
         }
         decide(self._runner, name, draft, by=choice.by, edited=choice.edited)
         if choice.decision == "always-allow" and subject.offer is not None:
-            allowing.allow(manifest["cwd"], manifest["project"], subject.offer, self._runner)
+            try:
+                allowing.allow(manifest["cwd"], manifest["project"], subject.offer, self._runner)
+            except Problem as problem:
+                # the decision stands; only the entry for the next time is missing
+                section = problem.section("clip-harness")
+                self._streams.say(f"clip-harness: {problems.sentence(section)}")
 
 
 def show(runner: Runner, name: str) -> dict[str, Any]:
@@ -136,7 +150,7 @@ def subject_of(told: dict[str, Any], *, is_strict: bool, offer: str | None) -> S
                 mismatch=entry["mismatch"],
                 lines_added=entry["lines_added"],
                 lines_removed=entry["lines_removed"],
-                diff=_bytes(folder, entry["diff_file"]),
+                diff=diff_of(told, entry),
                 diff_path=os.path.join(folder, entry["diff_file"] or ""),
                 live_path=entry["abs_path"],
                 candidate_path=_path(folder, entry["candidate_file"]),
@@ -189,9 +203,20 @@ def _path(folder: str, name: str | None) -> str | None:
     return None if name is None else os.path.join(folder, name)
 
 
-def _bytes(folder: str, name: str | None) -> bytes:
-    """A file of the candidate; b"" where 0.3.0 kept none."""
-    return b"" if name is None else files.read(os.path.join(folder, name), follow=False) or b""
+def diff_of(told: dict[str, Any], entry: dict[str, Any]) -> bytes:
+    """The whole diff of a file. Raises Problem("system") when it is gone: it could not be shown."""
+    if entry["diff_file"] is None:
+        # 0.3.0 kept none; ch-stage has made it
+        return str(told["diffs"][entry["path"]]).encode()
+    path = os.path.join(told["dir"], entry["diff_file"])
+    data = files.read(path, follow=False)
+    if data is None:
+        raise Problem(
+            "system",
+            f"{path} is gone, so what would change cannot be shown",
+            "reject it, and copy the payload again",
+        )
+    return data
 
 
 def _remove_copies(folder: str) -> None:

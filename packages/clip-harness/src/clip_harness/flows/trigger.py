@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 BEFORE: tuple[tuple[str, list[str]], ...] = (("ch-goal", ["guard"]), ("ch-gate", []))
 AFTER: tuple[tuple[str, list[str]], ...] = (("ch-exec", []), ("ch-goal", []))
+STRICTNESS = ("allow", "ask", "deny")
 # How far back the last run is looked for, in ledger lines; each look costs what it reads.
 LOOKS = (50, 2_000, 100_000)
 
@@ -58,7 +59,7 @@ class Captured:
 class Flow:
     """One run of the trigger flow over one runner, into one clipboard (or none)."""
 
-    __slots__ = ("_asks", "_clipboard", "_runner", "_state", "_streams")
+    __slots__ = ("_clipboard", "_runner", "_state", "_streams")
 
     def __init__(
         self,
@@ -66,10 +67,7 @@ class Flow:
         clipboard: Clipboard | None,
         state: str,
         streams: Streams,
-        *,
-        asks: bool = True,
     ) -> None:
-        self._asks = asks
         self._runner = runner
         self._clipboard = clipboard
         self._state = state
@@ -81,16 +79,16 @@ class Flow:
             return self._run(captured, interrupts)
 
     def _run(self, captured: Captured, interrupts: Interrupts) -> int:
-        self._settle()
         run_id = clock.run_id()
         if interrupts.caught is not None:
             return problems.INTERRUPTED
         try:
+            self._settle()
             at = self._record(captured, run_id)
         except Problem as problem:
             cause = Problem(
                 problem.kind,
-                f"{problem.message} — so the run could not be recorded, and nothing was run",
+                f"{problem.message} — so nothing was run",
                 problem.hint or "mend the cause, then copy the payload again",
             )
             return refuse(self._runner, self._clipboard, captured, cause, self._streams)
@@ -123,6 +121,9 @@ class Flow:
             self._call("ch-receipt", ["happened", *argv, "--note", note[:600]], b"")
             self._tell([f"{name}: {note}"])
             self._call("ch-stage", ["settled", name], b"")
+        if done.code != problems.OK:
+            # what was cut off there may be half done; nothing is run on top of it
+            raise done.failure("ch-stage")
 
     def _tell(self, lines: list[str]) -> None:
         for line in lines:
@@ -188,7 +189,7 @@ class Flow:
         finds it again in the list; so does everybody who cannot be asked here.
         """
         document = self._step("ch-stage", [], document)
-        if not self._asks or first_waiting(document) is None:
+        if first_waiting(document) is None:
             return document
         from clip_harness.flows.asking import Asker
 
@@ -213,6 +214,8 @@ class Flow:
             document: Run = told["document"]
             judged = document.pop("verdict", None)
             argv = ["--run-id", document["run_id"], "--cwd", document["cwd"]]
+            session = document["payload"]["metadata"]["session"]
+            argv += ["--session", session] if session is not None else []
             note = f"goes on after the decision on {told['candidate_id']}"
             owner = ["--owner-pid", str(os.getpid())]
             self._call("ch-receipt", ["resume", *argv, *owner, "--note", note], b"")
@@ -388,8 +391,8 @@ def _runs(document: Run) -> bool:
         return False
     if document["payload"]["command"] is None or first_waiting(document) is not None:
         return False
-    refused = ("reject", "cancelled")
-    return all(entry["decision"] not in refused for entry in document.get("decisions", ()))
+    decisions = document.get("decisions", ())
+    return all(entry["decision"] not in problems.TURNING_DOWN for entry in decisions)
 
 
 def first_waiting(document: Run) -> str | None:
@@ -406,13 +409,21 @@ def _is_untouched(document: Run) -> bool:
 
 
 def stricter(document: Run, judged: Verdict | None) -> Run:
-    """`document` under the stricter of its verdict and the one it was staged under."""
-    order = ("allow", "ask", "deny")
+    """`document` with each part under the stricter of its verdict and the one it was staged under.
+
+    Part by part: files are always asked about, and must not lift what was asked of the command.
+    """
     verdict = document.get("verdict")
     if judged is None or verdict is None or "problem" in document:
         return document
-    if order.index(judged["decision"]) > order.index(verdict["decision"]):
-        document["verdict"] = judged
+    before = {(part["kind"], part["subject"]): part for part in judged["parts"]}
+    parts = []
+    for part in verdict["parts"]:
+        old = before.get((part["kind"], part["subject"]), part)
+        is_stricter = STRICTNESS.index(old["decision"]) > STRICTNESS.index(part["decision"])
+        parts.append(old if is_stricter else part)
+    verdict["parts"] = parts
+    verdict["decision"] = max((part["decision"] for part in parts), key=STRICTNESS.index)
     return document
 
 
