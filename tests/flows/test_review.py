@@ -272,14 +272,24 @@ def test_what_an_action_does_not_know_is_refused(clip, project, argv, said):
     assert files(project) == OLD
 
 
-def test_an_apply_that_cannot_be_settled_stops_the_next_run(clip, project, state):
+def test_an_apply_that_cannot_be_settled_stops_the_next_run_there_alone(
+    clip, project, state, tmp_path, monkeypatch
+):
     clip(copied=CHANGES)
+    (name,) = waiting(clip)
     (state / "applying").mkdir()
-    (state / "applying" / "r-00000000-files.apply.json").write_text("{")
+    intent = state / "applying" / f"{name}.apply.json"
+    intent.write_text("{")
     code, out, _ = clip(copied="touch made.txt")
-    assert code == 65
+    assert code == 74
+    assert f"could not be settled: {intent} is not JSON" in out
     assert "so nothing was run" in out
     assert files(project) == OLD
+    elsewhere = tmp_path / "other" / "place"
+    elsewhere.mkdir(parents=True)
+    monkeypatch.chdir(elsewhere)
+    code, out, said = clip(copied="echo runs")
+    assert (code, "runs\n[exit 0" in out, str(intent) in said) == (0, True, True)
 
 
 def test_strict_takes_no_unsandboxed_accept(clip, project, user_settings):

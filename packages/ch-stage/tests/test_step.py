@@ -636,3 +636,59 @@ def test_any_json_as_a_decision_is_refused(
     with pytest.raises(Problem) as caught:
         decision.parse(documents.encode(value), "it")
     assert caught.value.kind == "document"
+
+
+def tampered(state, path, change):
+    """Change a JSON file of the candidate."""
+    file = state / "candidates" / FILES / path
+    value = json.loads(file.read_text())
+    change(value)
+    file.write_text(json.dumps(value))
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "said"),
+    [
+        ("manifest.json", lambda m: m["entries"][0].update(candidate_sha256="f" * 64), "manifest"),
+        ("manifest.json", lambda m: m["entries"][0].update(abs_path="/tmp/elsewhere"), "manifest"),
+        ("decision.json", lambda d: d.update(candidate_id="r-00000000-files"), "is no decision on"),
+        ("decision.json", lambda d: d.update(subject_sha256="f" * 64), "is no decision on"),
+        ("decision.json", lambda d: d.update(accepted_files=["zzz"]), "is no decision on"),
+    ],
+)
+def test_what_is_not_what_was_decided_is_not_applied(
+    run_tool, judged, two, project, state, decision_file, path, change, said
+):
+    run_tool(main, [], judged(two))
+    accept = decision_file({"decision": "accept"})
+    assert run_tool(main, ["decide", FILES, "--decision-file", accept]).code == 0
+    before = tree(project)
+    tampered(state, path, change)
+    done = run_tool(main, ["apply", FILES])
+    assert (done.stdout, said in done.stderr) == ("", True)
+    assert done.code in (1, 65)
+    assert tree(project) == before
+
+
+def test_a_folder_that_is_gone_is_not_made_again(run_tool, judged, two, project, decision_file):
+    run_tool(main, [], judged(two))
+    accept = decision_file({"decision": "accept"})
+    assert run_tool(main, ["decide", FILES, "--decision-file", accept]).code == 0
+    project.rename(project.parent / "moved")
+    done = run_tool(main, ["apply", FILES])
+    assert (done.code, "is gone" in done.stderr, project.exists()) == (1, True, False)
+
+
+def test_a_document_that_is_gone_is_missed(run_tool, judged, two, state):
+    run_tool(main, [], judged(two))
+    (state / "candidates" / FILES / "document.json").unlink()
+    done = run_tool(main, ["show", FILES])
+    assert (done.code, "is gone, so the candidate is no longer whole" in done.stderr) == (74, True)
+
+
+def test_a_damaged_outcome_keeps_undo_from_guessing(run_tool, judged, two, state, decision_file):
+    accept = decision_file({"decision": "accept"})
+    run_tool(main, ["--decision-file", accept], judged(two))
+    (state / "candidates" / FILES / "applied.json").write_text("{")
+    done = run_tool(main, ["undo"])
+    assert (done.code, "nobody can tell which was applied last" in done.stderr) == (65, True)

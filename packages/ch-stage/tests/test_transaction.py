@@ -437,7 +437,10 @@ def test_an_unreadable_intent_is_named_and_stops_nothing_else(change, project, s
     broken = state / "applying" / "r-00000000-files.apply.json"
     broken.write_bytes(b"{")
     code, out, said = call("recover")
-    assert (code, json.loads(out)["state"]) == (65, "rolled-back")
+    told = [json.loads(line) for line in out.splitlines()]
+    assert [code, *(record.get("state") for record in told)] == [65, None, "rolled-back"]
+    assert (told[0]["candidate_id"], told[0]["cwd"]) == ("r-00000000-files", None)
+    assert str(broken) in told[0]["problem"]
     assert str(broken) in said
     assert tree(project) == BEFORE
 
@@ -536,3 +539,14 @@ def test_two_at_once_one_applies_and_the_other_is_told_who(change, project, stat
         assert tree(project) == AFTER
         winners.add(kept["reason"])
     assert winners
+
+
+def test_a_file_where_a_folder_is_needed_is_told_and_leaves_nothing_behind(change, project, state):
+    change(ACCEPT)
+    (project / "deep").write_text("a file\n")
+    before = tree(project)
+    code, out, said = call("apply", NAME)
+    assert (code, out) == (1, "")
+    assert "deep/er/still.txt: a folder above it has become a file" in said
+    assert tree(project) == before
+    assert not list((state / "applying").glob("*.json"))

@@ -99,7 +99,7 @@ def test_all_files_open_in_one_call_and_the_edited_ones_are_named(copies, termin
     assert said == "1 file was edited (a.txt); press a to accept that"
     assert log.read_text() == "2\n"
     assert copies.edited() == {1: b"proposed a\nsaved\n"}
-    kept = copies.keep(None)
+    kept = copies.keep(copies.edited(), None)
     assert Path(kept, "1").read_bytes() == b"proposed a\nsaved\n"
     assert not Path(kept, "2").exists()
 
@@ -107,15 +107,15 @@ def test_all_files_open_in_one_call_and_the_edited_ones_are_named(copies, termin
 def test_an_edit_of_a_file_that_is_not_accepted_is_not_kept(copies, terminal, tmp_path):
     tool = program(tmp_path, "ed", saves())
     editor.edit(copies, {"PATH": PATH, "EDITOR": tool}, terminal)
-    assert copies.keep(["sub/b.txt"]) is None
-    assert copies.keep(["a.txt"]) == copies.folder()
+    assert copies.keep(copies.edited(), ["sub/b.txt"]) is None
+    assert copies.keep(copies.edited(), ["a.txt"]) == copies.folder()
 
 
 def test_a_copy_that_was_removed_was_not_edited(copies, terminal, tmp_path):
     tool = program(tmp_path, "ed", 'rm "$1"')
     said = editor.edit(copies, {"PATH": PATH, "EDITOR": tool}, terminal)
     assert said.startswith("nothing was edited")
-    assert copies.keep(None) is None
+    assert copies.keep(copies.edited(), None) is None
 
 
 @pytest.mark.parametrize(

@@ -385,11 +385,13 @@ def test_colour_is_the_terminals_and_can_be_switched_off(screen):
     assert "\x1b[3" not in found.text("-e").rpartition("```result")[2]
 
 
-@pytest.mark.parametrize("how", ["NO_COLOR", "never"])
+@pytest.mark.parametrize("how", ["NO_COLOR", "never", "dumb"])
 def test_without_colour(screen, user_settings, how):
-    if how == "never":
-        user_settings({"color": "never"})
-    found = screen(CHANGES, **({"NO_COLOR": "1"} if how == "NO_COLOR" else {}))
+    settings = {"NO_COLOR": "always", "never": "never", "dumb": "auto"}
+    user_settings({"color": settings[how]})
+    found = screen(
+        CHANGES, **{"NO_COLOR": {"NO_COLOR": "1"}, "dumb": {"TERM": "dumb"}}.get(how, {})
+    )
     found.until(KEYS)
     assert "\x1b[3" not in found.text("-e")
     found.press("l")

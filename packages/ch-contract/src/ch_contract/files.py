@@ -287,6 +287,8 @@ def make_folder(path: str) -> None:
 
 def remove_folder(path: str) -> bool:
     """Remove the folder `path` if it is there and empty; whether it is gone. Raises OSError."""
+    if not os.path.lexists(path):
+        return True
     try:
         os.rmdir(path)
     except FileNotFoundError:
@@ -360,8 +362,10 @@ def rename(path: str, name: str) -> None:
 
 def remove_name(path: str) -> None:
     """Remove the file `path` if it is there. Not synced. Raises OSError."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
+    # a read-only disk refuses also what need not be done
+    if os.path.lexists(path):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 # ---- the end of a file

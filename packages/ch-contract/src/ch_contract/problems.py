@@ -45,7 +45,7 @@ class Problem(Exception):
     do next; `line` is the line of the text it concerns, counted from 1.
     """
 
-    __slots__ = ("hint", "kind", "line", "message")
+    __slots__ = ("hint", "is_told", "kind", "line", "message")
 
     def __init__(
         self, kind: str, message: str, hint: str | None = None, line: int | None = None
@@ -57,6 +57,8 @@ class Problem(Exception):
         self.message = message
         self.hint = hint
         self.line = line
+        # whoever met it has said so already
+        self.is_told = False
 
     @property
     def code(self) -> int:

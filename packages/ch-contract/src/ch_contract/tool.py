@@ -124,7 +124,8 @@ def guarded(tool: str, argv: list[str], streams: Streams, body: Callable[[], int
         line = problems.sentence(problem.section(tool))
         if problem.kind == "bug":
             line = f"{line} — {_record_bug(tool, argv)}"
-        streams.say(f"{tool}: {line}")
+        if not problem.is_told:
+            streams.say(f"{tool}: {line}")
         code = problem.code
     except KeyboardInterrupt:
         streams.say(f"{tool}: interrupted")

@@ -5,7 +5,6 @@ Decides what each file becomes. How several files change as one step is transact
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from ch_contract import clock, documents, files, places
@@ -14,6 +13,7 @@ from ch_contract.quiet_hashlib import hexdigest
 
 from . import candidate, transaction
 from .decision import check_ours
+from .identity import change_set_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def apply(state: str, manifest: CandidateManifest, decision: DecisionRecord) -> 
     """
     name = manifest["candidate_id"]
     check_ours(state, manifest)
+    check_whole(manifest)
     if decision["decision"] in TURNING_DOWN:
         raise Problem("refused", f"the candidate {name} was not accepted: {decision['decision']}")
     files.private_folder(state)
@@ -57,11 +58,42 @@ def apply(state: str, manifest: CandidateManifest, decision: DecisionRecord) -> 
         return section(transaction.run(state, record, source, _before(state, manifest)))
 
 
+def check_whole(manifest: CandidateManifest) -> None:
+    """Refuse a candidate whose folder is gone, or that is not what was decided on.
+
+    The files it names are those its paths mean now; the hash that decisions name is of its entries.
+    Raises Problem("refused").
+    """
+    if not os.path.isdir(manifest["cwd"]):
+        raise Problem(
+            "refused",
+            f"the folder {manifest['cwd']} is gone, so nothing of it can be changed",
+            "nothing was changed; copy the payload again in the folder it is meant for",
+        )
+    is_whole = change_set_sha256(manifest["entries"]) == manifest["subject_sha256"]
+    for entry in manifest["entries"]:
+        meant = os.path.join(os.path.realpath(manifest["cwd"]), entry["path"])
+        folder, base = os.path.split(entry["abs_path"])
+        above = os.path.dirname(meant)
+        # a folder that became a link is told file by file
+        is_meant = folder in (above, os.path.realpath(above)) and base == os.path.basename(meant)
+        is_whole = is_whole and is_meant
+    if not is_whole:
+        raise Problem(
+            "refused",
+            f"the manifest of {manifest['candidate_id']} is not the one that was staged",
+            "nothing was changed; copy the payload again",
+        )
+
+
 def check_unused(state: str, name: str) -> None:
     """Refuse a candidate that was applied, or handed over to run, before."""
     first = candidate.outcome(state, name)
     if first is not None and first["state"] == "done":
         what = "handed over to run" if first["act"] == "run" else "applied"
+        undone = candidate.outcome(state, name, "undo")
+        if undone is not None and undone["state"] == "done":
+            what = "applied, and undone,"
         raise Problem(
             "refused",
             f"the candidate {name} was {what} already, at {first['at']} (process {first['pid']})",
@@ -122,24 +154,28 @@ def last_applied(state: str) -> CandidateManifest:
     """The candidate that was applied last and not undone. Raises Problem("refused")."""
     found: list[tuple[str, str]] = []
     for name in candidate.names(state):
-        # a damaged one is told by `list`; it must not keep the others from being undone
-        with contextlib.suppress(Problem):
+        try:
             record = candidate.outcome(state, name)
-            if record is None or record["state"] != "done" or record["act"] != "apply":
-                continue
             undone = candidate.outcome(state, name, "undo")
-            if undone is None or undone["state"] != "done":
-                found.append((record["at"], name))
+        except Problem as problem:
+            raise Problem(
+                problem.kind,
+                f"{problem.message} — so nobody can tell which was applied last",
+                "name the one that is meant: clip-harness undo ID",
+            ) from None
+        is_applied = record is not None and record["act"] == "apply" and record["state"] == "done"
+        if record is not None and is_applied and (undone is None or undone["state"] != "done"):
+            found.append((record["at"], name))
     if not found:
         raise Problem("refused", "nothing was applied that could be undone")
     return candidate.load(state, max(found, key=lambda pair: clock.moment(pair[0]))[1])
 
 
-def recover(state: str) -> Iterator[ApplyRecord | Problem]:
-    """Bring every apply and undo that was cut off to its end; gives the record of each outcome.
+def recover(state: str) -> Iterator[tuple[str, ApplyRecord | Problem]]:
+    """Bring every apply and undo that was cut off to its end; gives candidate id and outcome.
 
-    For one that cannot be read or settled the Problem is given instead, and the others are settled
-    all the same. Each stays known until `settled`. While another process applies, nothing is done:
+    For one that cannot be read or settled a Problem is given, and the others are settled all the
+    same. Each stays known until `settled`. While another process applies, nothing is done:
     it is alive. Raises Problem("system") when the machine would not do it.
     """
     folder = places.applying(state)
@@ -155,13 +191,15 @@ def recover(state: str) -> Iterator[ApplyRecord | Problem]:
         with files.lock(transaction.lock_path(state), AT_ONCE):
             files.sweep(folder, 0)
             for name in names:
-                if name.endswith(".json"):
-                    try:
-                        record = documents.kept(os.path.join(folder, name), transaction.SCHEMA)
-                        if record is not None:
-                            yield _settled(state, record)
-                    except Problem as problem:
-                        yield problem
+                meant, _, ending = name.partition(".")
+                if not ending.endswith("json"):
+                    continue
+                try:
+                    record = documents.kept(os.path.join(folder, name), transaction.SCHEMA)
+                    if record is not None:
+                        yield meant, _settled(state, record)
+                except Problem as problem:
+                    yield meant, problem
     except Problem as problem:
         if problem.kind != "busy":
             raise
@@ -303,7 +341,7 @@ def _whole(state: str, manifest: CandidateManifest, entry: ApplyRecordEntry) -> 
         raise Problem(
             "system",
             f"the bytes kept for {entry['path']} are no longer those that were shown",
-            "nothing was changed; reject the candidate, and copy the payload again",
+            "nothing was changed; it can no longer be done from there, so copy the payload again",
         )
     return data
 

@@ -226,7 +226,7 @@ def contents(state: str, manifest: CandidateManifest, name: str) -> bytes:
         raise Problem(
             "system",
             f"{path} is gone, so the candidate is no longer whole",
-            "nothing was changed; reject it, and copy the payload again",
+            "nothing was changed; it can no longer be done from there",
         )
     return data
 

@@ -44,7 +44,8 @@ subcommands, which print JSON:
   decide     record a decision; each candidate has one, the same one again changes nothing
   apply      apply the accepted changes of a candidate
   undo       put back what the candidate, or the one applied last, changed
-  recover    bring what was cut off to its end: a line for each apply and undo
+  recover    bring what was cut off to its end: a line for each apply and undo, with `problem`
+             for one that could not be
   settled    forget that recovery or that undo: it has been told
 
 options:
@@ -208,6 +209,12 @@ def _told(state: str, manifest: CandidateManifest) -> dict[str, Any]:
     name = manifest["candidate_id"]
     decided = decision.find(state, manifest)
     document = candidate.document_of(state, manifest)
+    if document is None and not legacy.is_of_030(manifest):
+        raise Problem(
+            "system",
+            f"the document of {name} is gone, so the candidate is no longer whole",
+            "nothing was changed; copy the payload again",
+        )
     if document is None:
         document = legacy.document(manifest, places.project_root(manifest["cwd"]))
     return {
@@ -315,13 +322,28 @@ def _recover(argv: list[str], streams: tool.Streams) -> int:
     from . import apply
 
     code = problems.OK
-    for found in apply.recover(places.state_dir()):
+    state = places.state_dir()
+    for name, found in apply.recover(state):
         if isinstance(found, Problem):
             streams.say(f"{NAME}: {problems.sentence(found.section(NAME))}")
             code = found.code
+            line = {"candidate_id": name, "cwd": _cwd(state, name), "problem": found.message}
+            documents.put(streams.stdout, documents.encode(line))
         else:
             documents.put(streams.stdout, documents.encode(found))
     return code
+
+
+def _cwd(state: str, name: str) -> str | None:
+    """The folder that a candidate is of; None where nobody can tell."""
+    from . import candidate
+    from .identity import is_id
+
+    try:
+        manifest = candidate.find(state, name) if is_id(name) else None
+    except Problem:
+        return None
+    return None if manifest is None else manifest["cwd"]
 
 
 def _settled(argv: list[str], streams: tool.Streams) -> int:

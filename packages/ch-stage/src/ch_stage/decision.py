@@ -91,6 +91,20 @@ def find(state: str, manifest: CandidateManifest) -> DecisionRecord | None:
         # 0.3.0 wrote the bare draft
         value = _record(manifest, parse(data, path), "file", [], at=manifest["at"])
     documents.check(value, SCHEMA, path)
+    is_meant = (
+        value["candidate_id"] == manifest["candidate_id"]
+        and value["run_id"] == manifest["run_id"]
+        and value["subject_sha256"] == manifest["subject_sha256"]
+        and {entry["path"] for entry in manifest["entries"]}.issuperset(
+            value["accepted_files"] or ()
+        )
+    )
+    if not is_meant:
+        raise Problem(
+            "document",
+            f"{path} is no decision on {manifest['candidate_id']} as it was staged",
+            "nothing was changed; copy the payload again",
+        )
     return value  # type: ignore[no-any-return]
 
 

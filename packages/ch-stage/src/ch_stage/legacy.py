@@ -65,6 +65,11 @@ def manifest(old: dict[str, Any], path: str) -> CandidateManifest:
     return new
 
 
+def is_of_030(manifest: CandidateManifest) -> bool:
+    """Whether 0.3.0 wrote the candidate: it kept no time."""
+    return manifest["at"] == NO_TIME
+
+
 def _entry(old: dict[str, Any]) -> CandidateManifestEntry:
     return {
         "path": old["path"],

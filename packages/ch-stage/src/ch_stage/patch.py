@@ -112,6 +112,7 @@ def patched(path: str, base: bytes | None, text: str) -> bytes | None:
     """
     patch = read(path, _with_ends_of(base, text))
     _check_counts(path, patch)
+    _check_ends(path, patch)
     if patch.makes and base is not None:
         raise refused(path, "exists, and the patch makes it anew", "make the patch against it")
     if not patch.makes and base is None:
@@ -321,6 +322,27 @@ def _check_counts(path: str, patch: Patch) -> None:
             f"has a patch with wrong counts: {'; '.join(wrong)}",
             "lines may have been lost on the way; fix the counts after @@, or send an edit fence",
         )
+
+
+def _check_ends(path: str, patch: Patch) -> None:
+    """Refuse a line that says the file ends where more lines of the same side follow.
+
+    git would join it with the next one.
+    """
+    ended: set[str] = set()
+    for number, hunk in enumerate(patch.hunks, 1):
+        sign = ""
+        for row in hunk.rows:
+            if row.startswith("\\"):
+                ended |= {"-", "+"} if sign == " " else {sign}
+                continue
+            sign = row[:1] or " "
+            if sign in ended or (sign == " " and ended):
+                raise refused(
+                    path,
+                    f"ends, as hunk {number} says, and then goes on",
+                    "“\\ No newline at end of file” stands below the very last line alone",
+                )
 
 
 def _applied(path: str, base: bytes | None, patch: Patch) -> bytes | None:

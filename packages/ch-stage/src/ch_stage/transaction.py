@@ -121,7 +121,7 @@ def settle(state: str, record: ApplyRecord, before: Source) -> ApplyRecord:
         elif done["state"] == "done":
             _clear(record)
     except OSError as error:
-        raise refusal(error, "settle", intent_path(state, record)) from None
+        raise _of_project(error, record, "settle what was cut off in") from None
     return done
 
 
@@ -174,7 +174,16 @@ def _give_up(state: str, record: ApplyRecord, before: Source, error: BaseExcepti
             LATER,
         ) from None
     if isinstance(error, OSError):
-        raise refusal(error, "change", _name_in(error, record)) from None
+        raise _of_project(error, record, "change") from None
+
+
+def _of_project(error: OSError, record: ApplyRecord, act: str) -> Problem:
+    """The problem that an error in the user's project means: its disk is meant, not the state's."""
+    problem = refusal(error, act, _name_in(error, record))
+    if error.errno in (errno.EROFS, errno.ENOSPC, errno.EDQUOT):
+        verb = "make that disk writable" if error.errno == errno.EROFS else "free some space there"
+        problem.hint = f"{verb}, then try again"
+    return problem
 
 
 def _told(error: BaseException) -> str:
@@ -189,7 +198,9 @@ def _name_in(error: OSError, record: ApplyRecord) -> str:
         names = {entry["abs_path"], *(name for name in _beside(entry) if name is not None)}
         if {error.filename, error.filename2} & names:
             return entry["path"]
-    return f"{error.filename or 'the files'}"
+    placing = _placing(record)
+    where = os.path.dirname(placing[0]["abs_path"]) if placing else "the project"
+    return f"{error.filename or where}"
 
 
 def _placing(record: ApplyRecord) -> list[ApplyRecordEntry]:
@@ -244,8 +255,7 @@ def _check_before(record: ApplyRecord) -> None:
     if stale:
         raise Stale(stale, "changed since it was staged")
     for entry in _placing(record):
-        if os.path.isdir(os.path.dirname(entry["abs_path"])):
-            _check_folder(entry)
+        _check_folder(entry)
 
 
 def _place(record: ApplyRecord, source: Source) -> None:
@@ -281,10 +291,14 @@ def _name_twice(entry: ApplyRecordEntry) -> None:
 
 
 def _check_folder(entry: ApplyRecordEntry) -> None:
-    """Refuse a file whose folder has become a link. Raises Stale."""
+    """Refuse a file whose folder has become a link, or a file. Raises Stale."""
     folder = os.path.dirname(entry["abs_path"])
     if os.path.realpath(folder) != folder:
         raise Stale([entry["path"]], "a folder above it has become a link since it was staged")
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise Stale([entry["path"]], "a folder above it has become a file since it was staged")
 
 
 def _place_one(entry: ApplyRecordEntry) -> None:

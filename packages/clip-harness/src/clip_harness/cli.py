@@ -456,10 +456,15 @@ def candidate(argv: list[str], call: Call) -> int:
         is_all="--all" in flags,
         as_json="--json" in flags,
     )
+    if action == "list" and name is not None:
+        raise Problem("usage", f"unexpected word {name!r}", "see --help")
     clipboard = None
     if action in ("review", "apply"):
         clipboard = _clipboard_if_any(call, wanted="--no-copy" not in flags)
-    return candidates.ACTIONS[action](asked, call.runner(), call.flow(clipboard), call.streams)
+    flow = call.flow(clipboard)
+    # what was cut off is told before anybody looks at it
+    flow.settle()
+    return candidates.ACTIONS[action](asked, call.runner(), flow, call.streams)
 
 
 def _repeated(argv: list[str], name: str) -> tuple[list[str], list[str]]:

@@ -44,7 +44,10 @@ class Completed:
         """What it means that `tool` wrote nothing: its own sentence, where it left one."""
         kind = next((name for name, number in CODES.items() if number == self.code), "bug")
         said = self.complaint or f"{tool} ended with exit {self.code} and wrote nothing"
-        return Problem(kind, said)
+        problem = Problem(kind, said)
+        # what a tool complains of has been passed on
+        problem.is_told = self.complaint is not None
+        return problem
 
 
 def complaint(tool: str, said: bytes) -> str | None:

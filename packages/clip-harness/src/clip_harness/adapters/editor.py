@@ -93,15 +93,15 @@ class Copies:
         """The paths of files, by their numbers."""
         return ", ".join(self._subject.entries[number - 1].path for number in numbers)
 
-    def keep(self, paths: list[str] | None) -> str | None:
-        """The folder with the edited files named by their numbers; None when none was edited.
+    def keep(self, edited: dict[int, bytes], paths: list[str] | None) -> str | None:
+        """The folder with the edited files named by their numbers; None when there is none.
 
-        Of `paths` alone, unless it is None.
+        Of `paths` alone, unless it is None. Raises OSError.
         """
         entries = self._subject.entries
         kept = [
             (number, data)
-            for number, data in self.edited().items()
+            for number, data in edited.items()
             if paths is None or entries[number - 1].path in paths
         ]
         for number, data in kept:

@@ -144,7 +144,8 @@ class Terminal:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            self._take()
+            # what was typed meanwhile was for that program, or for nobody
+            self._take(termios.TCSAFLUSH)
 
     def suspend(self) -> None:
         """Stop as Ctrl-Z stops any program; goes on when the shell says so."""
@@ -366,9 +367,9 @@ class _Conversation:
 
     def _command(self, key: str) -> Choice | None:
         if key == "w":
+            self._terminal.forget()
             self._say(f"allows {self._subject.offer} from now on, in {self._subject.offer_place}")
             self._terminal.write("press y to do so, any other key to go back ")
-            self._terminal.forget()
             is_sure = self._terminal.key() == "y"
             self._terminal.write("\r\n")
             return Choice("always-allow") if is_sure else None
@@ -395,16 +396,16 @@ class _Conversation:
             if refused is None:
                 return self._accept(None, by="editor")
             self._say(refused)
-        self._terminal.forget()
         return None
 
     def _accept(self, paths: list[str] | None, by: str = "terminal") -> Choice | None:
-        if by == "terminal" and self._copies.edited() != self._edited:
+        edited = self._copies.edited()
+        if by == "terminal" and edited != self._edited:
             self._say("a file was saved since you were asked; press a again to accept that")
             return None
-        edited = self._copies.keep(paths)
-        decision = "accept" if edited is None else "accept-edited"
-        return Choice(decision, accepted_files=paths, edited=edited, by=by)
+        folder = self._copies.keep(edited, paths)
+        decision = "accept" if folder is None else "accept-edited"
+        return Choice(decision, accepted_files=paths, edited=folder, by=by)
 
     def _choose(self) -> Choice | None:
         """Ask file by file."""

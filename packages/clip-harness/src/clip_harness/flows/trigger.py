@@ -83,7 +83,7 @@ class Flow:
         if interrupts.caught is not None:
             return problems.INTERRUPTED
         try:
-            self._settle()
+            self.settle(captured.cwd)
             at = self._record(captured, run_id)
         except Problem as problem:
             cause = Problem(
@@ -103,27 +103,40 @@ class Flow:
             return problems.INTERRUPTED
         return self._finish(document, captured)
 
-    def _settle(self) -> None:
-        """Bring what a crash cut off to its end: file changes first, then the runs."""
+    def settle(self, cwd: str | None = None) -> None:
+        """Bring what a crash cut off to its end: file changes first, then the runs.
+
+        Raises Problem as `_settle_changes` does, and when the ledger cannot be written.
+        """
         if _has_files(places.applying(self._state)):
-            self._settle_changes()
+            self._settle_changes(cwd)
         if sessions.has_open_runs(self._state):
             done = self._runner.run("ch-receipt", ["recover"], b"")
             self._tell(done.output.decode("utf-8", "replace").splitlines())
 
-    def _settle_changes(self) -> None:
-        """Finish or put back applies that were cut off; the ledger gets a line for each."""
+    def _settle_changes(self, cwd: str | None) -> None:
+        """Finish or put back applies that were cut off; the ledger gets a line for each.
+
+        Raises Problem("refused") when one of the folder `cwd` could not be: the files there may be
+        half changed, and nothing is run on top of that.
+        """
         done = self._runner.run("ch-stage", ["recover"], b"")
         for line in done.output.splitlines():
             record = documents.parse_json(line, "a recovered apply")
-            name, note = record["candidate_id"], recovered(record)
+            name = record["candidate_id"]
+            if "problem" in record:
+                if cwd is not None and _is_related(record["cwd"], cwd):
+                    raise Problem(
+                        "system",
+                        f"an apply was cut off here and could not be settled: {record['problem']}",
+                        "mend that first; until then the files here may be half changed",
+                    )
+                continue
+            note = recovered(record)
             argv = ["ApplyRecovered", "--run-id", record["run_id"], "--cwd", _folder_of(record)]
             self._call("ch-receipt", ["happened", *argv, "--note", note[:600]], b"")
             self._tell([f"{name}: {note}"])
             self._call("ch-stage", ["settled", name], b"")
-        if done.code != problems.OK:
-            # what was cut off there may be half done; nothing is run on top of it
-            raise done.failure("ch-stage")
 
     def _tell(self, lines: list[str]) -> None:
         for line in lines:
@@ -210,8 +223,8 @@ class Flow:
         work on it, or it was done before.
         """
         with Interrupts() as interrupts:
-            self._settle()
             document: Run = told["document"]
+            self.settle(document["cwd"])
             judged = document.pop("verdict", None)
             argv = ["--run-id", document["run_id"], "--cwd", document["cwd"]]
             session = document["payload"]["metadata"]["session"]
@@ -230,7 +243,7 @@ class Flow:
 
         Raises Problem in ch-stage's words.
         """
-        self._settle()
+        self.settle()
         argv = ["undo", "--hold", *([name] if name is not None else [])]
         record = documents.parse_json(self._call("ch-stage", argv, b""), "an undo")
         paths = ", ".join(entry["path"] for entry in record["entries"])
@@ -440,6 +453,14 @@ def recovered(record: dict[str, Any]) -> str:
 def _folder_of(record: dict[str, Any]) -> str:
     """A folder that the files of an apply lie in."""
     return os.path.dirname(record["entries"][0]["abs_path"]) if record["entries"] else "/"
+
+
+def _is_related(one: str | None, other: str) -> bool:
+    """Whether one of two folders lies in the other; not where the first is not known."""
+    if one is None:
+        return False
+    first, second = os.path.realpath(one) + "/", os.path.realpath(other) + "/"
+    return first.startswith(second) or second.startswith(first)
 
 
 def _has_files(folder: str) -> bool:
