@@ -67,8 +67,8 @@ def main(argv: list[str]) -> int:
     if argv:
         return tox(environment, "run", *argv)
     # what measures time runs alone, the rest two at a time
-    first = tox(environment, "run", "-e", "py311")
-    others = "^(py311|bench)$"
+    first = tox(environment, "run", "-e", "soak")
+    others = "^(soak|bench)$"
     second = tox(
         environment, "run-parallel", "-p", "2", "--parallel-no-spinner", "--skip-env", others
     )

@@ -196,6 +196,7 @@ def refused_by_both(found, ref):
     assert [m.name for m in found[::40] if documents.explain(m.document, ref) is None] == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", STAGES, ids=ident)
 def test_no_mutation_of_a_stage_document_passes(path):
     """One field removed, added or retyped at any depth: both checkers refuse, the text says where."""
@@ -207,6 +208,7 @@ def test_no_mutation_of_a_stage_document_passes(path):
     refused_by_both(found, ref)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", [path for path in GOOD if path not in STAGES], ids=ident)
 def test_no_mutation_of_another_document_passes(path):
     value = json.loads(path.read_text())

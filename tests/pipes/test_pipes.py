@@ -35,6 +35,7 @@ def test_a_pipe_prints_a_result_block_and_leaves_a_receipt(project, state):
     assert [json.loads(line)["event"] for line in lines] == ["LedgerOpened", "PostRun"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("text", ["echo hello", "session: s\ntimeout: 9\nls"])
 def test_every_stage_passes_its_schema_and_no_mutation_of_it_does(project, stage, text):

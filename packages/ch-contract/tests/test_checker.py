@@ -65,6 +65,7 @@ def places(value, path=()):
         yield from places(entry, (*path, index))
 
 
+@pytest.mark.heavy
 @settings(deadline=None, max_examples=1000)
 @given(st.data())
 def test_it_never_accepts_a_mutated_document_that_the_authority_refuses(data):

@@ -62,6 +62,7 @@ def check(row):
 COMMANDS = rows("commands")
 FAMILIES = rows("families")
 ADVERSARIAL = rows("adversarial")
+LATE = rows("late")
 
 
 @pytest.mark.parametrize("row", COMMANDS, ids=[row["id"] for row in COMMANDS])
@@ -79,4 +80,10 @@ def test_the_families(row):
 @pytest.mark.parametrize("row", ADVERSARIAL, ids=[row["id"] for row in ADVERSARIAL])
 def test_no_attempt_is_allowed(row):
     """Attempts to get something destructive allowed, in bash, zsh and sh."""
+    check(row)
+
+
+@pytest.mark.parametrize("row", LATE, ids=[row["id"] for row in LATE])
+def test_names_that_arrive_late(row):
+    """What a reader or a push is told at run time only: by a variable, a function, xargs, find."""
     check(row)

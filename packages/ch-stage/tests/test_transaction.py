@@ -172,6 +172,7 @@ def test_apply_then_undo_gives_the_old_tree(change, project, state):
     assert call("undo", NAME) == (1, "", said)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("act", ["apply", "undo"])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_killed_at_any_change_the_tree_is_old_or_new_and_the_record_says_which(
@@ -233,6 +234,7 @@ def test_killed_while_recovering_it_recovers_the_next_time(change, project, stat
             break
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "fault",
     [(errno.ENOSPC, faults.GROWING), (errno.EROFS, faults.NAMING), (errno.EACCES, faults.NAMING)],
@@ -350,6 +352,7 @@ def test_extended_attributes_stay(change, project, state):
     assert os.getxattr(project / "a.txt", "user.note") == b"kept"
 
 
+@pytest.mark.heavy
 def test_without_hard_links_it_is_whole_too(change, project, state, monkeypatch):
     """As on FAT, where a file has one name."""
 
@@ -383,6 +386,7 @@ def test_without_hard_links_it_is_whole_too(change, project, state, monkeypatch)
             break
 
 
+@pytest.mark.heavy
 def test_what_somebody_changed_after_the_crash_is_left_and_named(change, project, state):
     """Killed between two renames; then somebody edits a file that was placed already."""
     found = False
@@ -445,6 +449,7 @@ def test_an_unreadable_intent_is_named_and_stops_nothing_else(change, project, s
     assert tree(project) == BEFORE
 
 
+@pytest.mark.heavy
 def test_a_second_name_that_somebody_removed_is_made_good_from_the_snapshot(change, project, state):
     """Killed at each change; then the strange names beside the files are cleaned away."""
     seen = set()

@@ -85,6 +85,21 @@ class Unread:
         self.text = text
 
 
+# Other names of programs whose own names say what they do: GNU's on systems that have their own
+# beside them, and what makes file systems or copies disks.
+OTHER_NAMES = {
+    **{
+        f"g{name}": name
+        for name in (
+            "rm", "rmdir", "dd", "shred", "truncate", "mv", "cp", "ln", "install", "chmod", "chown",
+            "tee", "cat", "head", "tail", "unlink", "touch", "mkdir",
+        )
+    },
+    "mke2fs": "mkfs.ext4", "mkntfs": "mkfs.ntfs", "mkdosfs": "mkfs.vfat", "mkexfatfs": "mkfs.exfat",
+    "newfs": "mkfs.ufs", "dcfldd": "dd", "dc3dd": "dd",
+}  # fmt: skip
+
+
 class Command:
     """A simple command, or the redirects and assignments that stand without one.
 
@@ -169,7 +184,10 @@ class Command:
         the dangerous names; nothing is held harmless because of its name alone.
         """
         path = self.path
-        return None if path is None else path.rpartition("/")[2]
+        if path is None:
+            return None
+        name = path.rpartition("/")[2]
+        return OTHER_NAMES.get(name, name)
 
     @property
     def arguments(self) -> list[Word]:

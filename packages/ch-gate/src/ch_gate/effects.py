@@ -198,6 +198,7 @@ CODE_PLAIN = (
 PRIVATE_NAMES = (
     r"(?:\.env(?:\.(?!example$|sample$|template$|dist$)[\w.-]+)?|id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?"
     r"|.*\.(?:pem|p12|pfx|keystore|jks|ppk)|\.netrc|_netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials"
+    r"|\.vault-token|\.my\.cnf|ssh_host_\w+_key|master\.key"
     r"|credentials(?:\.json)?|service[-_]account.*\.json|\.htpasswd|.*_rsa|kubeconfig|shadow|gshadow)"
 )
 PRIVATE_FOLDERS = (
@@ -210,6 +211,12 @@ PRIVATE_FOLDERS = (
     "~/.config/gcloud",
     "~/.azure",
     "~/.password-store",
+    "~/.claude/.credentials.json",
+    "~/.codex/auth.json",
+    "~/.cargo/credentials",
+    "~/.cargo/credentials.toml",
+    "~/.m2/settings.xml",
+    "~/.local/share/keyrings",
     "/etc/ssl/private",
     "/proc/self/environ",
 )

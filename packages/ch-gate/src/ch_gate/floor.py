@@ -106,6 +106,21 @@ def overwrites_history(command: Command) -> str:
     return ""
 
 
+# What makes a push a forced one, anywhere in a text.
+_FORCED_WORD = (
+    r"(?:^|[\s\"'={},(])(?:--f(?:o(?:r(?:ce?)?)?)?|--mi\w*|-[a-zA-Z]*f[a-zA-Z]*|\+[\w./-]+)"
+    r"(?![\w-])|:[-=+](?:-*f(?:orce)?|-*mirror)\b"
+)
+
+
+def may_overwrite_history(command: Command, reading: Reading) -> bool:
+    """Whether a push gets words at run time, in a text that holds one that forces."""
+    if command.program != "git" or "push" not in [word.value for word in command.words]:
+        return False
+    is_open = command.appended or any(word.pattern is None for word in command.words)
+    return is_open and re.search(_FORCED_WORD, reading.text) is not None
+
+
 # -- the machine -----------------------------------------------------------------------------------
 
 _STOPPING = frozenset(

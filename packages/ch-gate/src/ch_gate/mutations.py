@@ -575,7 +575,7 @@ def is_secret(path: str) -> bool:
 
     if path.endswith((".pub", "/known_hosts", "/authorized_keys")):
         return False
-    if re.search(effects.FIXTURES, path):
+    if re.search(effects.FIXTURES, path) and ".." not in path.split("/"):
         return False
     if re.fullmatch(effects.PRIVATE_NAMES, path.rpartition("/")[2]):
         return True

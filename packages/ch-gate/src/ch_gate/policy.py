@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 
-from . import effects, rules
+from . import effects, rules, secrets
 from .catalogue import entry, is_a
 from .findings import Finding, deciding, met, shown
-from .floor import CHANGED, floor, floor_of_change
+from .floor import CHANGED, floor, floor_of_change, may_overwrite_history
 from .folders import Folders
 from .mutations import CHANGES, SECRET, UNREAD, Effect, effects_of
 from .paths import MAYBE, NO, YES, Facts, Protected, Target, is_temporary, is_within, target
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ch_contract.messages import VerdictPart
 
-    from .commands import Command, Reading
+    from .commands import Assignment, Command, Reading
     from .words import Word
 
 FOLDERS_LIMIT = 16
@@ -95,9 +95,29 @@ def own(reading: Reading, changes: list[Effect], where: Facts, policy: Policy) -
         )
         for command in reading.commands
         for item in command.assignments
-        if item.name == "PATH" and item.value is not None and _is_open_path(item.value, where)
+        if _opens_path(item, reading.dialect, where)
+    ]  # fmt: skip
+    found += [
+        met(rules.SECRET_READ, "ask", command, detail="which file it shows, only the run tells")
+        for command in secrets.doubtful(reading)
+    ]
+    found += [
+        met(
+            rules.UNREAD_PROGRAM, "ask", command,
+            detail="whether it pushes by force, only the run tells",
+        )
+        for command in reading.commands
+        if may_overwrite_history(command, reading)
     ]  # fmt: skip
     return found
+
+
+def _opens_path(item: Assignment, dialect: str, where: Facts) -> bool:
+    """Whether an assignment lets programs be found where anybody may write."""
+    if item.name == "path" and dialect == "zsh":
+        # the array that PATH is tied to
+        return True
+    return item.name == "PATH" and item.value is not None and _is_open_path(item.value, where)
 
 
 def _is_open_path(value: Word, where: Facts) -> bool:

@@ -16,6 +16,7 @@ from .findings import Finding, met, shown
 from .mutations import CHANGES, is_secret
 from .options import scan
 from .paths import may_match, target
+from .words import QUOTED, TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,6 +200,8 @@ def _is_secret(word: Word, command: Command, folders: Folders, facts: Facts) -> 
     if re.match(r"/proc/[^/]+/(?:environ|mem)$", word.source):
         return True
     text = word.pattern
+    if text is None:
+        return _tells(word)
     if not text:
         return False
     plain = text.replace("\\", "")
@@ -217,6 +220,50 @@ def _is_secret(word: Word, command: Command, folders: Folders, facts: Facts) -> 
         if path.startswith(home) and is_secret("~/" + path[len(home) :]):
             return True
     return False
+
+
+# Stands for what only the run tells; no name has it.
+_OPEN = "\x01"
+_STARTS = {"$HOME": "~", "${HOME}": "~", "$PWD": ".", "${PWD}": ".", "$(pwd)": ".", "`pwd`": "."}
+
+
+def _tells(word: Word) -> bool:
+    """Whether what is known of a word says that it is a secret: `$HOME/.ssh/x`, `$d/.env`."""
+    pieces = [
+        part.text if part.kind in (TEXT, QUOTED) else _STARTS.get(part.text, _OPEN)
+        for part in word.parts
+    ]
+    return is_secret("".join(pieces))
+
+
+def doubtful(reading: Reading) -> list[Command]:
+    """The commands that read what only the run names, in a text that names a secret elsewhere.
+
+    `echo .env | xargs cat`, `f() { cat "$1"; }; f ~/.ssh/id_rsa`: which of the names it gets is not
+    worked out, so a person has a look.
+    """
+    if not any(map(is_secret, _tokens(reading.text))):
+        return []
+    return [command for command in reading.commands if _is_loose(command)]
+
+
+def _tokens(text: str) -> list[str]:
+    """The pieces of a text that may be paths, however they are quoted."""
+    return [token.lstrip("-") for token in re.split(r"[\s\"'`;|&()<>=,{}:$]+", text) if token]
+
+
+def _is_loose(command: Command) -> bool:
+    """Whether the command shows files whose names it gets at run time."""
+    name = command.program
+    if name is None or not (is_a(name, "reads") or name in _COPYING) or is_a(name, "names"):
+        return False
+    redirected = any(
+        redirect.op in ("<", "<>") and redirect.target.pattern is None
+        for redirect in command.redirects
+    )
+    starter = command.outer.program if command.outer is not None else None
+    handed = command.appended or starter in ("find", "gfind", "bfs", "fd", "fdfind", "parallel")
+    return handed or redirected or any(word.pattern is None for word in _operands(command, name))
 
 
 def _looks_secret(path: str, *, glob: bool) -> bool:

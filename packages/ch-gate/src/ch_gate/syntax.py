@@ -91,6 +91,8 @@ def read(
         _Lowering(reading, parse, check).top()
     except Unreadable as error:
         reading.cause = str(error)
+    except UnicodeEncodeError:
+        reading.cause = "a program in it holds half of a surrogate pair, which is no character"
     except RecursionError:
         reading.cause = "it is nested too deeply"
     return reading
