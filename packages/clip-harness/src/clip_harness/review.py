@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ch_contract import problems
+from ch_contract.problems import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ PLAIN, TITLE, ADDED, REMOVED, HUNK, NOTE, KEYS = (
 # A line that goes on: no row of its own starts so, whatever a file or a command says.
 CONTINUED = "↳ "
 LEAST_WIDTH = 10
-# They count as printable, and yet nothing is seen of them: fillers, joiners, variation selectors.
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
+# Bytes that were no UTF-8, each as one character.
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
 NO_SANDBOX = "this version has no sandbox yet, so it cannot run that way"
 
@@ -168,13 +165,6 @@ class Choice:
 
 
 LATER = "l"
-
-
-def visible(text: str) -> str:
-    """`text` with everything escaped that steers a terminal, hides, or cannot be seen."""
-    return _INVISIBLE.sub(
-        lambda found: found[0].encode("unicode_escape").decode(), problems.visible(text)
-    )
 
 
 def folded(text: str, width: int) -> list[str]:

@@ -14,6 +14,7 @@ import select
 import signal
 import termios
 
+from ch_contract.problems import visible
 from clip_harness import review
 from clip_harness.adapters import editor
 from clip_harness.review import Choice, Subject
@@ -188,7 +189,7 @@ class Terminal:
         )
         for style, text in rows:
             look = "" if is_plain else STYLES[style]
-            for line in review.folded(review.visible(text), self.width()):
+            for line in review.folded(visible(text), self.width()):
                 console.print(Text(line, style=look), soft_wrap=True)
         self.write(held.getvalue())
 
