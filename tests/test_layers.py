@@ -49,6 +49,7 @@ MAY_WRITE = {
     ("ch_stage/isolated.py", None): "a temporary folder for git; no state",
     ("clip_harness/adapters/prompt.py", None): "the terminal",
     ("clip_harness/adapters/editor.py", None): "copies that other programs are lent; no state",
+    ("clip_harness/candidates.py", "TemporaryDirectory"): "edited files under their numbers",
     ("clip_harness/flows/asking.py", "rmtree"): "the edited copies, once they are kept",
     ("clip_harness/adapters/bounded.py", "TemporaryFile"): "nameless, for a program's output",
     ("clip_harness/adapters/wsl.py", "TemporaryDirectory"): "what the Windows side reads; no state",

@@ -46,7 +46,8 @@ class Screen:
     """A tmux session of our own that runs one payload."""
 
     def __init__(self, folder, project, variables, width=80):
-        self.socket = str(folder / "tmux")
+        # a server that is ending must not take the next one's session
+        self.socket = str(folder / f"tmux-{time.monotonic_ns()}")
         self.exit = folder / "exit"
         self.exit.unlink(missing_ok=True)
         self.variables = variables
