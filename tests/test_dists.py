@@ -20,6 +20,8 @@ from packaging.requirements import Requirement
 import ch_contract
 from bump import bump
 
+pytestmark = pytest.mark.heavy
+
 ROOT = Path(__file__).parents[1]
 PROJECTS = sorted(ROOT.glob("packages/*/pyproject.toml"))
 NAMES = [path.parent.name for path in PROJECTS]

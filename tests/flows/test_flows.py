@@ -53,6 +53,7 @@ def test_a_case_ends_as_expected(case, runner, tmp_path, state):
     assert not list((state / "open").iterdir())
 
 
+@pytest.mark.heavy
 def test_both_runners_give_the_same_documents(case, tmp_path):
     text = (case / "clipboard.txt").read_bytes()
     one, _, _ = run_flow(text, tmp_path, "in-process")
@@ -60,6 +61,7 @@ def test_both_runners_give_the_same_documents(case, tmp_path):
     assert documents(one) == documents(two)
 
 
+@pytest.mark.heavy
 def test_a_plain_pipe_gives_the_same_last_document(case, tmp_path):
     if case.name in HUMAN:
         pytest.skip("the flow, not the pipe, acts on this")
