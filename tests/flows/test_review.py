@@ -369,7 +369,7 @@ def test_without_a_terminal_review_says_how_to_decide(clip):
     (name,) = waiting(clip)
     code, out, said = clip("candidate", "review", name)
     assert (code, out) == (1, "")
-    assert f"clip-harness candidate review {name} --decision accept" in said
+    assert f"clip-harness candidate review {name} --decision WORD, one of: accept, " in said
 
 
 def test_a_change_that_cannot_be_staged_is_told_and_waits_for_nobody(clip, project):
@@ -436,3 +436,12 @@ def test_killed_while_applying_the_next_start_settles_it_and_the_ledger_says_whi
         assert not list((state / "applying").glob("*.json")) if (state / "applying").exists() else 1
         assert not list(project.rglob(".ch-*")), number
     assert seen >= {(False, "RunIndeterminate"), (True, "RunIndeterminate")}, seen
+
+
+def test_a_diff_that_is_gone_is_not_shown_as_nothing(clip, state):
+    clip(copied=CHANGES)
+    (name,) = waiting(clip)
+    (state / "candidates" / name / "diffs" / "1.diff").unlink()
+    code, out, said = clip("candidate", "show", name)
+    assert (code, out) == (74, "")
+    assert "1.diff is gone, so what would change cannot be shown" in said

@@ -19,13 +19,13 @@ from hermetic import SCRIPTS
 PLAN = Plan(
     run_id="r-00000001",
     command="make test\necho done\n",
-    cwd="/work/project",
+    cwd="/src/project",
     shell="/bin/bash",
     dialect="bash",
     timeout=120,
     session="alpha",
 )
-HEADER = "$ make test  (+1 lines)\n  in /work/project · session alpha · timeout 120 s\n"
+HEADER = "$ make test  (+1 lines)\n  in /src/project · session alpha · timeout 120 s\n"
 
 
 class Terminal:

@@ -532,11 +532,11 @@ def test_capture_leaves_nothing_where_the_ledger_is_a_link(state, run_tool, name
         (["capture", *CAPTURE[1:4], "by hand", *CAPTURE[5:]], "capture: trigger: 'by hand' is not"),
         (["bolck"], "unknown subcommand 'bolck' — see --help"),
         (["tail", "x"], "tail: must be a number of lines, got 'x'"),
-        (["tail", "1", "2"], "unexpected word '2' — see --help"),
+        (["tail", "1", "2"], "unexpected word '2' — see ch-receipt --help"),
         (["show"], "--run is missing — see --help"),
         (["verify", "--all"], "unknown option --all — see --help for the options"),
         (["block", "--budget", "5"], "--budget: got '5' — give 1000 to 10000000, m365-copilot"),
-        (["append", "now"], "unexpected word 'now' — see --help"),
+        (["append", "now"], "unexpected word 'now' — see ch-receipt --help"),
     ],
 )
 def test_a_wrong_call_is_explained_and_writes_nothing(state, run_tool, argv, told):
@@ -1029,3 +1029,18 @@ def test_only_what_happens_later_is_recorded_by_name(run_tool, state, words):
     done = run_tool(main, ["happened", *words, "--run-id", RUN, "--cwd", "/w", "--note", "x"])
     assert (done.stdout, done.code) == ("", 64)
     assert not state.exists()
+
+
+def test_the_same_end_after_a_run_went_on_is_written_again(state, run_tool, executed, tmp_path):
+    """Else the run that went on would have no end."""
+    document = reviewed(executed, tmp_path, decided=False)
+    run_tool(main, ["append"], document)
+    run_tool(main, ["append"], document)
+    assert [line["event"] for line in lines_of(state)[1:]] == ["ReviewPending"]
+    assert run_tool(main, ["resume", "--run-id", RUN, "--cwd", "/w", "--note", "on"]).code == 0
+    run_tool(main, ["append"], document)
+    assert [line["event"] for line in lines_of(state)[1:]] == [
+        "ReviewPending",
+        "RunResumed",
+        "ReviewPending",
+    ]

@@ -489,8 +489,10 @@ def test_a_candidate_of_030_is_listed_decided_applied_and_undone(
     run_tool, old_candidate, project, decision_file
 ):
     (line,) = run_tool(main, ["list"]).stdout.splitlines()
-    told = json.loads(line)
-    assert (told["candidate_id"], told["status"]) == ("r-1a2b3c4d", "pending")
+    listed = json.loads(line)
+    assert (listed["candidate_id"], listed["status"]) == ("r-1a2b3c4d", "pending")
+    told = json.loads(run_tool(main, ["show", "r-1a2b3c4d"]).stdout)
+    assert told.items() >= listed.items()
     documents.check(told["document"], "run.schema.json#/$defs/parsed", "document")
     path = decision_file({"decision": "accept"})
     assert run_tool(main, ["decide", "r-1a2b3c4d", "--decision-file", path]).code == 0

@@ -555,3 +555,26 @@ def test_a_file_where_a_folder_is_needed_is_told_and_leaves_nothing_behind(chang
     assert "deep/er/still.txt: a folder above it has become a file" in said
     assert tree(project) == before
     assert not list((state / "applying").glob("*.json"))
+
+
+def test_a_read_only_project_is_named_and_the_state_folder_is_not(change, project, state):
+    change(ACCEPT)
+    real = os.open
+
+    def refuse(path, flags, *more, **named):
+        if flags & os.O_CREAT and str(path).startswith(str(project)):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+        return real(path, flags, *more, **named)
+
+    def body():
+        os.open = refuse
+        code, _, said = call("apply", NAME)
+        (state / "said").write_text(said)
+        return code
+
+    assert faults.forked(body, 10_000, "after")[:2] == (0, 74)
+    said = (state / "said").read_text()
+    assert "make that disk writable, then try again" in said
+    assert "state_dir" not in said
+    assert tree(project) == BEFORE
+    assert not list((state / "applying").glob("*.json"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 
 from . import documents, files
-from .problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,16 +31,10 @@ def read(state: str) -> dict[str, list[str]]:
 
     Raises Problem("settings") when the store is damaged, Problem("system") when it cannot be read.
     """
-    path = store_path(state)
-    data = files.read(path, documents.LIMIT_BYTES + 1, follow=False)
-    if data is None:
+    hint = "remove that file: then the commands it allowed are asked about again"
+    store = documents.kept(store_path(state), SCHEMA, kind="settings", hint=hint)
+    if store is None:
         return {}
-    try:
-        store = documents.parse_json(data, path)
-        documents.check(store, SCHEMA, path)
-    except Problem as problem:
-        hint = "remove that file: then the commands it allowed are asked about again"
-        raise Problem("settings", problem.message, hint) from None
     return {entry["folder"]: list(entry["allowlist"]) for entry in store["folders"]}
 
 

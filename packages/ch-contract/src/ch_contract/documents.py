@@ -198,16 +198,20 @@ def read_run(stream: BinaryIO, stage: str) -> Run:
     return value  # type: ignore[no-any-return]
 
 
-def kept(path: str, ref: str) -> Any:
+def kept(path: str, ref: str, *, kind: str = "document", hint: str | None = None) -> Any:
     """The document kept in the file `path`, which satisfies the schema `ref`; None without one.
 
-    Raises Problem("document") when it does not, Problem("system") when it cannot be read.
+    Raises Problem(kind) when it does not, with `hint` if one is given, Problem("system") when it
+    cannot be read.
     """
-    data = files.read(path, follow=False)
+    data = files.read(path, LIMIT_BYTES + 1, follow=False)
     if data is None:
         return None
-    value = parse_json(data, path)
-    check(value, ref, path)
+    try:
+        value = parse_json(data, path)
+        check(value, ref, path)
+    except Problem as problem:
+        raise Problem(kind, problem.message, hint or problem.hint) from None
     return value
 
 

@@ -234,6 +234,21 @@ def attempt(tool: str, document: Run, streams: Streams, work: Callable[[], None]
         streams.say(f"{tool}: {line}")
 
 
+def subcommand(
+    tool: str, argv: list[str], streams: Streams, known: dict[str, bool], *, most: int, usage: str
+) -> tuple[Flags, list[str]] | None:
+    """Flags and words of a subcommand; None when `--help` or `--version` was asked for.
+
+    Raises Problem("usage") for a flag that is not known and for more than `most` words.
+    """
+    flags, words = parse_flags(argv, {"--help": False, "--version": False, **known})
+    if information(tool, flags, streams, usage):
+        return None
+    if len(words) > most:
+        raise Problem("usage", f"unexpected word {words[most]!r}", f"see {tool} --help")
+    return flags, words
+
+
 def information(tool: str, flags: Flags, streams: Streams, usage: str) -> bool:
     """Answer `--help` or `--version`; whether one of them was asked for."""
     if flags.get("--help"):

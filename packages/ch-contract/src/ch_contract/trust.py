@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 
 from . import documents, files
-from .problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,15 +51,9 @@ def read(state: str) -> Trusted:
 
     Raises Problem("settings") when the store is damaged, Problem("system") when it cannot be read.
     """
-    path = store_path(state)
-    data = files.read(path, documents.LIMIT_BYTES + 1, follow=False)
-    if data is None:
+    store = documents.kept(store_path(state), SCHEMA, kind="settings", hint=HINT)
+    if store is None:
         return {}
-    try:
-        store = documents.parse_json(data, path)
-        documents.check(store, SCHEMA, path)
-    except Problem as problem:
-        raise Problem("settings", problem.message, HINT) from None
     found: Trusted = {}
     for entry in store["folders"]:
         found.setdefault(entry["folder"], set()).update(entry["sha256"])

@@ -242,14 +242,14 @@ def doubtful(reading: Reading) -> list[Command]:
     `echo .env | xargs cat`, `f() { cat "$1"; }; f ~/.ssh/id_rsa`: which of the names it gets is not
     worked out, so a person has a look.
     """
-    if not any(map(is_secret, _tokens(reading.text))):
-        return []
-    return [command for command in reading.commands if _is_loose(command)]
+    loose = [command for command in reading.commands if _is_loose(command)]
+    # the text is taken apart only where such a command stands in it
+    return loose if loose and any(map(is_secret, _tokens(reading.text))) else []
 
 
-def _tokens(text: str) -> list[str]:
+def _tokens(text: str) -> set[str]:
     """The pieces of a text that may be paths, however they are quoted."""
-    return [token.lstrip("-") for token in re.split(r"[\s\"'`;|&()<>=,{}:$]+", text) if token]
+    return {token.lstrip("-") for token in re.split(r"[\s\"'`;|&()<>=,{}:$]+", text) if token}
 
 
 def _is_loose(command: Command) -> bool:

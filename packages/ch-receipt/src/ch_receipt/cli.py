@@ -394,12 +394,7 @@ def _flags(argv: list[str], streams: Streams, known: dict[str, bool]) -> Flags |
 def _flags_and_words(
     argv: list[str], streams: Streams, known: dict[str, bool], most: int
 ) -> tuple[Flags, list[str]] | None:
-    flags, words = tool.parse_flags(argv, {**known, **STANDARD})
-    if tool.information(NAME, flags, streams, USAGE):
-        return None
-    if len(words) > most:
-        raise Problem("usage", f"unexpected word {words[most]!r}", "see --help")
-    return flags, words
+    return tool.subcommand(NAME, argv, streams, known, most=most, usage=USAGE)
 
 
 SUBCOMMANDS: dict[str, Callable[[list[str], Streams], int]] = {

@@ -51,11 +51,8 @@ def apply(state: str, manifest: CandidateManifest, decision: DecisionRecord) -> 
     with files.lock(transaction.lock_path(state)):
         check_unused(state, name)
         record = _intent(manifest, decision)
-
-        def source(entry: ApplyRecordEntry) -> bytes:
-            return _whole(state, manifest, entry)
-
-        return section(transaction.run(state, record, source, _before(state, manifest)))
+        after, before = _after(state, manifest), _before(state, manifest)
+        return section(transaction.run(state, record, after, before))
 
 
 def check_whole(manifest: CandidateManifest) -> None:
@@ -132,16 +129,13 @@ def undo(state: str, manifest: CandidateManifest, *, hold: bool = False) -> Appl
             raise Problem(
                 "refused", f"the candidate {name} changed no file, so there is nothing to undo"
             )
-        before = candidate.outcome(state, name, "undo")
-        if before is not None and before["state"] == "done":
-            raise Problem("refused", f"the candidate {name} was undone already, at {before['at']}")
+        undone = candidate.outcome(state, name, "undo")
+        if undone is not None and undone["state"] == "done":
+            raise Problem("refused", f"the candidate {name} was undone already, at {undone['at']}")
         record = _inverse(manifest, first)
-
-        def source(entry: ApplyRecordEntry) -> bytes:
-            return _whole(state, manifest, entry)
-
+        after, before = _after(state, manifest), _before(state, manifest)
         try:
-            return transaction.run(state, record, source, _before(state, manifest), hold=hold)
+            return transaction.run(state, record, after, before, hold=hold)
         except transaction.Stale as stale:
             raise transaction.Stale(
                 stale.paths,
@@ -333,17 +327,22 @@ def _missing_folders(entries: list[ApplyRecordEntry]) -> list[str]:
     return sorted(missing)
 
 
-def _whole(state: str, manifest: CandidateManifest, entry: ApplyRecordEntry) -> bytes:
-    """The bytes an entry becomes, as they were kept. Raises Problem("system") if they are not."""
-    name = entry["after_file"]
-    data = candidate.contents(state, manifest, name) if name is not None else b""
-    if hexdigest(data) != entry["after_sha256"]:
-        raise Problem(
-            "system",
-            f"the bytes kept for {entry['path']} are no longer those that were shown",
-            "nothing was changed; it can no longer be done from there, so copy the payload again",
-        )
-    return data
+def _after(state: str, manifest: CandidateManifest) -> transaction.Source:
+    """Gives the bytes an entry becomes, if they are those that were kept for it."""
+
+    def source(entry: ApplyRecordEntry) -> bytes:
+        name = entry["after_file"]
+        data = candidate.contents(state, manifest, name) if name is not None else b""
+        if hexdigest(data) != entry["after_sha256"]:
+            raise Problem(
+                "system",
+                f"the bytes kept for {entry['path']} are no longer those that were shown",
+                "nothing was changed; it can no longer be done from there, so copy the payload"
+                " again",
+            )
+        return data
+
+    return source
 
 
 def section(done: ApplyRecord) -> Applied:

@@ -235,6 +235,8 @@ def section(state: str, manifest: CandidateManifest, decision: DecisionRecord | 
     """The candidate as a run document carries it; what the decider edited is told as edited."""
     folder = places.candidate_dir(state, manifest["candidate_id"])
     edited = {entry["path"]: entry for entry in decision["edited"]} if decision is not None else {}
+    # each entry with what it is now: as staged, or as the decider edited it
+    entries = [(entry, edited.get(entry["path"], entry)) for entry in manifest["entries"]]
 
     def path_of(name: str | None) -> str | None:
         return None if name is None else os.path.join(folder, name)
@@ -248,15 +250,15 @@ def section(state: str, manifest: CandidateManifest, decision: DecisionRecord | 
             {
                 "path": entry["path"],
                 "declared_op": entry["declared_op"],
-                "actual_op": edited.get(entry["path"], entry)["actual_op"],
+                "actual_op": now["actual_op"],
                 "mismatch": entry["mismatch"],
                 "base_sha256": entry["base_sha256"],
-                "candidate_sha256": edited.get(entry["path"], entry)["candidate_sha256"],
-                "lines_added": edited.get(entry["path"], entry)["lines_added"],
-                "lines_removed": edited.get(entry["path"], entry)["lines_removed"],
-                "diff_path": path_of(edited.get(entry["path"], entry)["diff_file"]),
+                "candidate_sha256": now["candidate_sha256"],
+                "lines_added": now["lines_added"],
+                "lines_removed": now["lines_removed"],
+                "diff_path": path_of(now["diff_file"]),
             }
-            for entry in manifest["entries"]
+            for entry, now in entries
         ],
         "command": manifest["command"] if manifest["kind"] == COMMAND else None,
         "reason": manifest["reason"],

@@ -40,7 +40,7 @@ are in place. Called again, it goes on with the candidates it made before.
 
 subcommands, which print JSON:
   list       every candidate, a line each: where it stands, its manifest, its decision
-  show       one candidate
+  show       one candidate, and the run document it goes on with
   decide     record a decision; each candidate has one, the same one again changes nothing
   apply      apply the accepted changes of a candidate
   undo       put back what the candidate, or the one applied last, changed
@@ -142,7 +142,7 @@ def _list(argv: list[str], streams: tool.Streams) -> int:
     code = problems.OK
     for name in candidate.names(state):
         try:
-            line = _told(state, candidate.load(state, name))
+            line = _standing(state, candidate.load(state, name))
         except Problem as problem:
             if problem.kind == "refused":
                 # it went while the list was made
@@ -158,7 +158,8 @@ def _show(argv: list[str], streams: tool.Streams) -> int:
     manifest = _manifest(argv, streams, {})
     if manifest is not None:
         state = places.state_dir()
-        line = _told(state, manifest[0])
+        line = _standing(state, manifest[0])
+        line["document"] = _document(state, manifest[0])
         line["others"] = _others(state, manifest[0])
         line["diffs"] = _diffs(state, manifest[0])
         documents.put(streams.stdout, documents.encode(line))
@@ -202,21 +203,28 @@ def _others(state: str, manifest: CandidateManifest) -> list[dict[str, Any]]:
     return found
 
 
-def _told(state: str, manifest: CandidateManifest) -> dict[str, Any]:
-    """A candidate as `list` and `show` print it."""
-    from . import candidate, decision, legacy
+def _document(state: str, manifest: CandidateManifest) -> Run:
+    """The run document that a candidate goes on with. Raises Problem("system") when it is gone."""
+    from . import candidate, legacy
+
+    document = candidate.document_of(state, manifest)
+    if document is not None:
+        return document
+    if legacy.is_of_030(manifest):
+        return legacy.document(manifest, places.project_root(manifest["cwd"]))
+    raise Problem(
+        "system",
+        f"the document of {manifest['candidate_id']} is gone, so the candidate is no longer whole",
+        "nothing was changed; copy the payload again",
+    )
+
+
+def _standing(state: str, manifest: CandidateManifest) -> dict[str, Any]:
+    """Where a candidate stands, as `list` and `show` print it."""
+    from . import candidate, decision
 
     name = manifest["candidate_id"]
     decided = decision.find(state, manifest)
-    document = candidate.document_of(state, manifest)
-    if document is None and not legacy.is_of_030(manifest):
-        raise Problem(
-            "system",
-            f"the document of {name} is gone, so the candidate is no longer whole",
-            "nothing was changed; copy the payload again",
-        )
-    if document is None:
-        document = legacy.document(manifest, places.project_root(manifest["cwd"]))
     return {
         "candidate_id": name,
         "status": candidate.status(manifest, decided),
@@ -225,7 +233,6 @@ def _told(state: str, manifest: CandidateManifest) -> dict[str, Any]:
         "decision": decided,
         "applied": candidate.outcome(state, name),
         "undone": candidate.outcome(state, name, "undo"),
-        "document": document,
     }
 
 
@@ -390,13 +397,7 @@ def _by_name(name: str) -> CandidateManifest:
 def _words(
     argv: list[str], streams: tool.Streams, known: dict[str, bool], most: int
 ) -> tuple[tool.Flags, list[str]] | None:
-    """Flags and words of a subcommand; None when help or version was asked for."""
-    flags, words = tool.parse_flags(argv, {**known, **STANDARD})
-    if tool.information(NAME, flags, streams, USAGE):
-        return None
-    if len(words) > most:
-        raise Problem("usage", f"unexpected word {words[most]!r}", "see ch-stage --help")
-    return flags, words
+    return tool.subcommand(NAME, argv, streams, known, most=most, usage=USAGE)
 
 
 SUBCOMMANDS: dict[str, Callable[[list[str], tool.Streams], int]] = {

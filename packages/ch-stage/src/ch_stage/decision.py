@@ -72,7 +72,9 @@ def parse(data: bytes, what: str) -> dict[str, Any]:
         )
     reason, paths = draft.get("reason"), draft.get("accepted_files")
     if reason is not None and (not isinstance(reason, str) or len(reason) > REASON_CHARS):
-        raise Problem("document", f"{what}: reason must be a text of at most {REASON_CHARS:,}")
+        raise Problem(
+            "document", f"{what}: reason must be a text of at most {REASON_CHARS:,} characters"
+        )
     if paths is not None and not (
         isinstance(paths, list) and all(isinstance(path, str) for path in paths)
     ):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from ch_contract import documents, files
-from ch_contract.problems import Problem
 from ch_contract.quiet_hashlib import hexdigest
 
 TYPE_CHECKING = False
@@ -30,18 +29,9 @@ def read(state: str, session: str) -> set[str]:
 
     Raises Problem("document") when the store is damaged, Problem("system") when it cannot be read.
     """
-    path = store_path(state, session)
-    data = files.read(path, documents.LIMIT_BYTES + 1, follow=False)
-    if data is None:
-        return set()
-    try:
-        value = documents.parse_json(data, path)
-        documents.check(value, SCHEMA, path)
-    except Problem as problem:
-        raise Problem(
-            "document", problem.message, "remove that file: then every command is asked about again"
-        ) from None
-    return set(value["commands"])
+    hint = "remove that file: then every command is asked about again"
+    value = documents.kept(store_path(state, session), SCHEMA, hint=hint)
+    return set() if value is None else set(value["commands"])
 
 
 def key(cwd: str, command: str) -> str:

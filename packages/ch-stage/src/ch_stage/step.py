@@ -32,11 +32,12 @@ def stage(document: Run, drafts: dict[str, dict[str, Any]]) -> None:
     document["candidates"] = []
     document["decisions"] = []
     state = places.state_dir()
+    values = settings.load(document["cwd"], document["project"])
     waits = _is_held(document) or _found(state, document, COMMAND) is not None
     _check_drafts(drafts, has_changes=bool(document["payload"]["changes"]), has_command=waits)
     if document["payload"]["changes"]:
-        manifest = _changes(document)
-        decided = _decided(document, manifest, drafts)
+        manifest = _changes(document, values)
+        decided = _decided(document, manifest, drafts, values)
         if decided is None or decided["decision"] in TURNING_DOWN:
             return
         if "applied" not in document:
@@ -45,8 +46,8 @@ def stage(document: Run, drafts: dict[str, dict[str, Any]]) -> None:
             return
     # one that waited once is decided on, also where the gate would let it pass by now
     if waits:
-        manifest = _command(document)
-        decided = _decided(document, manifest, drafts)
+        manifest = _command(document, values)
+        decided = _decided(document, manifest, drafts, values)
         if decided is not None and decided["decision"] not in TURNING_DOWN:
             apply.hand_over(state, manifest)
 
@@ -76,7 +77,7 @@ def _check_drafts(
             )
 
 
-def _changes(document: Run) -> CandidateManifest:
+def _changes(document: Run, values: settings.Settings) -> CandidateManifest:
     """The candidate of the document's changes, staged now unless it was."""
     state = places.state_dir()
     found = _found(state, document, CHANGES)
@@ -86,7 +87,6 @@ def _changes(document: Run) -> CandidateManifest:
 
     changes = [dict(change) for change in document["payload"]["changes"]]
     items = staged(changes, document["cwd"], document["project"])
-    values = settings.load(document["cwd"], document["project"])
     return candidate.stage_changes(
         state,
         document,
@@ -96,13 +96,12 @@ def _changes(document: Run) -> CandidateManifest:
     )
 
 
-def _command(document: Run) -> CandidateManifest:
+def _command(document: Run, values: settings.Settings) -> CandidateManifest:
     """The candidate of the document's held command, staged now unless it was."""
     state = places.state_dir()
     found = _found(state, document, COMMAND)
     if found is not None:
         return found
-    values = settings.load(document["cwd"], document["project"])
     command = document["payload"]["command"]
     reason = next(
         (
@@ -163,13 +162,15 @@ def _is_held(document: Run) -> bool:
 
 
 def _decided(
-    document: Run, manifest: CandidateManifest, drafts: dict[str, dict[str, Any]]
+    document: Run,
+    manifest: CandidateManifest,
+    drafts: dict[str, dict[str, Any]],
+    values: settings.Settings,
 ) -> DecisionRecord | None:
     """The decision on a candidate, recorded now if a draft or a grant gives one."""
     state = places.state_dir()
     draft = drafts.pop(manifest["kind"], None)
     found = decision.find(state, manifest)
-    values = settings.load(document["cwd"], document["project"])
     is_strict = values["shell_sandbox"] == "strict"
     if draft is not None:
         found = decision.record(state, manifest, draft, "file", strict_now=is_strict)

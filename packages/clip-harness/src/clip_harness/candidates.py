@@ -177,8 +177,8 @@ def _review(asked: Asked, runner: Runner, flow: Flow, streams: Streams) -> int:
                 raise Problem(
                     "refused",
                     "there is no terminal to ask at",
-                    f"decide with: clip-harness candidate review {name} --decision accept"
-                    " (or reject)",
+                    f"decide with: clip-harness candidate review {name} --decision WORD,"
+                    f" one of: {', '.join(WORDS[told['manifest']['kind']])}",
                 )
             is_decided = asker.decide(told["candidate_id"])
         if not is_decided:

@@ -74,10 +74,10 @@ def names(state: str) -> list[str]:
     return sorted(name.removesuffix(".json") for name in entries if name.endswith(".json"))
 
 
-def has_open_runs(state: str) -> bool:
-    """Whether any run has no end yet; cheap enough for the start of every run."""
+def has_records(folder: str) -> bool:
+    """Whether anything lies in a folder of the state; cheap enough for the start of every run."""
     try:
-        return bool(os.listdir(os.path.join(state, "open")))
+        return bool(os.listdir(folder))
     except FileNotFoundError:
         return False
 

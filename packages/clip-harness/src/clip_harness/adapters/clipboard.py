@@ -8,6 +8,7 @@ program: this module is on the hot path and loads nothing that is not needed for
 
 from __future__ import annotations
 
+import abc
 import os
 import stat
 
@@ -56,7 +57,7 @@ class ClipboardUnavailable(Problem):
         super().__init__("system", message, hint)
 
 
-class Clipboard:
+class Clipboard(abc.ABC):
     """One clipboard. A kind of clipboard fills in `_get`, `_put` and what else it knows."""
 
     __slots__ = ()
@@ -102,14 +103,16 @@ class Clipboard:
         """A token that is another one whenever somebody copied something; None if unknown here."""
         return None
 
-    def probe(self) -> None:
+    def probe(self) -> None:  # noqa: B027 - a file needs no asking
         """Do nothing if this clipboard can be used now; raises ClipboardUnavailable if not."""
 
+    @abc.abstractmethod
     def _get(self) -> bytes:
-        raise NotImplementedError
+        """The bytes that lie there. Raises the problems that `read` names."""
 
+    @abc.abstractmethod
     def _put(self, data: bytes) -> None:
-        raise NotImplementedError
+        """Put `data` there. Raises ClipboardUnavailable."""
 
 
 def too_large(size: str) -> ClipboardNotText:

@@ -189,14 +189,11 @@ def _notes(told: dict[str, Any]) -> list[str]:
 def _held_elsewhere(told: dict[str, Any]) -> list[str]:
     """Files that another waiting candidate would change too (R068)."""
     own = {entry["abs_path"]: entry["path"] for entry in told["manifest"]["entries"]}
-    found = []
-    for other in told["others"]:
-        found += [
-            f"{own[path]}: another candidate waits with it, {other['candidate_id']}"
-            for path in other["paths"]
-            if path in own
-        ]
-    return found
+    return [
+        f"{own[path]}: another candidate waits with it, {other['candidate_id']}"
+        for other in told["others"]
+        for path in other["paths"]
+    ]
 
 
 def _path(folder: str, name: str | None) -> str | None:

@@ -108,16 +108,16 @@ class Flow:
 
         Raises Problem as `_settle_changes` does, and when the ledger cannot be written.
         """
-        if _has_files(places.applying(self._state)):
+        if sessions.has_records(places.applying(self._state)):
             self._settle_changes(cwd)
-        if sessions.has_open_runs(self._state):
+        if sessions.has_records(os.path.join(self._state, "open")):
             done = self._runner.run("ch-receipt", ["recover"], b"")
             self._tell(done.output.decode("utf-8", "replace").splitlines())
 
     def _settle_changes(self, cwd: str | None) -> None:
         """Finish or put back applies that were cut off; the ledger gets a line for each.
 
-        Raises Problem("refused") when one of the folder `cwd` could not be: the files there may be
+        Raises Problem("system") when one of the folder `cwd` could not be: the files there may be
         half changed, and nothing is run on top of that.
         """
         done = self._runner.run("ch-stage", ["recover"], b"")
@@ -461,14 +461,6 @@ def _is_related(one: str | None, other: str) -> bool:
         return False
     first, second = os.path.realpath(one) + "/", os.path.realpath(other) + "/"
     return first.startswith(second) or second.startswith(first)
-
-
-def _has_files(folder: str) -> bool:
-    """Whether anything lies in `folder`; cheap enough for the start of every run."""
-    try:
-        return any(name.endswith(".json") for name in os.listdir(folder))
-    except FileNotFoundError:
-        return False
 
 
 def _outcome(document: Run) -> str:
